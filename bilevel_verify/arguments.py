@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import math
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -36,7 +37,10 @@ def checked(function: Function, name: str = "", home: str = "") -> Function:
 
     @functools.wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
-        given = signature.bind(*arguments, **named).arguments
+        try:
+            given = signature.bind(*arguments, **named).arguments
+        except TypeError as error:
+            raise TypeError(f"{shown}() {error}") from None
         for parameter, value in given.items():
             kind = signature.parameters[parameter].kind
             single = kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -180,6 +184,18 @@ def _are_letters(value: Any) -> bool:
     return all(v is None or callable(v) or _is_formula(v) or _is_point(v) for v in value.values())
 
 
+def _at_least(least: int) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_number(value) and 0 < float(value) < math.inf
+
+
+def _is_file_name(value: Any) -> bool:
+    return "\0" not in str(value)
+
+
 def _are_axes(value: Any) -> bool:
     listed = value if isinstance(value, list | tuple) else [value]
     return bool(listed) and all(hasattr(one, "figure") and hasattr(one, "plot") for one in listed)
@@ -196,6 +212,12 @@ MEANINGS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "box": (_is_box, "names with pairs (low, high)"),
     "eps": (_are_accuracies, "a positive number, or a list of them"),
     **dict.fromkeys(("parameters", "values"), (_are_letters, "names with numbers, texts or lists of numbers")),
+    **dict.fromkeys(("jobs", "threads"), (_at_least(1), "a whole number from 1 on")),
+    **dict.fromkeys(("seconds", "minutes"), (_is_positive, "a positive number of them")),
+    "seed": (_at_least(0), "a whole number from 0 on"),
+    "memory": (_is_positive, "a positive number of bytes"),
+    "effort": (lambda effort: _is_number(effort) and 0 <= float(effort) < math.inf, "a number from 0 on"),
+    "out": (_is_file_name, "the name of a folder, without a zero byte"),
 }
 """What a parameter of this name takes wherever it occurs: a test, and its words."""
 

@@ -19,6 +19,7 @@ from bilevel_verify.methods.registry import Method, method_named
 from bilevel_verify.methods.run import Run
 from bilevel_verify.methods.solve import check_kind
 from bilevel_verify.numbers import exact
+from bilevel_verify.problems.numbers import float_array
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Card, Statement
 from bilevel_verify.theorems.card_parts import LetterSpec
@@ -155,7 +156,7 @@ def solve_batch(
     seeds : one per run, or how many (0, 1, ...).
     threads : compiled calls at a time; by default one per processor. The others are those of :func:`solve`.
     """
-    starts = np.asarray(x0, dtype=float) if x0 is not None else None
+    starts = None if x0 is None else float_array(x0, "solve_batch: x0 (one row per run)")
     table = starts is not None and (starts.ndim == 2 or (starts.ndim == 1 and problem.dx == 1 and len(starts) != 1))
     found = [
         _letters(problem, method, eps, start, parameters, statement, values, None)

@@ -5,6 +5,7 @@ Runs (claims along trajectories, attacks on lemmas) are the business of ``checks
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from bilevel_verify.audit.limits import MEMORY, memory_limit
 from bilevel_verify.audit.pool import shared
 from bilevel_verify.checks.verdicts.counting import count_of, in_order
 from bilevel_verify.checks.verdicts.verdict import Row
-from bilevel_verify.errors import CardError
+from bilevel_verify.errors import CardError, InputError
 from bilevel_verify.installation import theory_directory
 from bilevel_verify.theorems.card import Card, Entry
 from bilevel_verify.theorems.library import cards, load_card
@@ -67,6 +68,8 @@ def audit(
     ------
     CardError : the card cannot be read; names the card, the statement, the field and the fix. No such statement.
     """
+    if budget is not None and not 0 < budget < math.inf:
+        raise InputError(f"audit: budget must be positive and finite, not {budget}")
     options = Options(budget or (QUICK if quick else FULL), seed, not quick)
     chosen = _chosen(paper, on_error)
     for card in chosen:
@@ -77,7 +80,7 @@ def audit(
         from bilevel_verify.language import nearest
 
         known = {name for card in chosen for name in card.entries}
-        raise CardError(f"no statement {statement!r}{nearest(statement, known)}")
+        raise CardError(f"no statement {statement!r}{nearest(statement, known)}; list statements shows their names")
 
     def done(number: int, count: int) -> None:
         if progress is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -62,13 +64,27 @@ def check(
     InputError : the text is not a relation, a letter is misspelt, or a range cannot be read; names the place and the
         fix.
     """
+    return checked(text, for_, where, seed=seed, seconds=seconds, memory=memory, ends=itertools.repeat(math.inf))
+
+
+def checked(
+    text: str,
+    for_: str | dict[str, str],
+    where: str | list[str],
+    *,
+    seed: int,
+    seconds: float,
+    memory: float,
+    ends: Iterator[float],
+) -> list[Finding]:
+    """The same; ``ends`` says before each link until when by the monotonic clock it may take."""
     ranges = _ranges(for_)
     if about_matrices(ranges):
         return _of_matrices(text, ranges, where, seed)
     read = _read(text, for_, where)
     found = []
-    for number, claim in enumerate(read.claims):
-        with memory_limit(memory), seconds_limit(seconds):
+    for number, (claim, until) in enumerate(zip(read.claims, ends)):
+        with memory_limit(memory), seconds_limit(seconds, until):
             findings = list(_judged(claim, read.vectors, number, seed, seconds))
         found += [replace(f, row=_noted(f.row, read.assumed, read.command, read.echo)) for f in findings]
     return found
@@ -116,6 +132,9 @@ def _read(text: str, for_: str | dict[str, str], where: str | list[str]) -> _Cha
     conditions += [parse_any(c, names) for c in texts[len(conditions) :]]
     if not isinstance(node, tree.Compare):
         raise InputError("check: the formula must be a relation such as 'a <= b'")
+    for condition, source in zip(conditions, texts):
+        if not isinstance(condition, tree.Compare | tree.Logical | tree.Not | tree.Truth):
+            raise InputError(f"check: the condition {source.strip()[:60]!r} must be a relation such as 'a > 0'")
     used = set().union(*(free_letters(n) for n in (node, *conditions))) - NUMBERS
     ranges = _ranges(for_)
     vectors = tuple(name for name, value in ranges.items() if value == "vectors")

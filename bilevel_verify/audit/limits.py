@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import importlib
+import math
 import os
 import pickle
 import select
@@ -25,9 +26,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import IO, Any
 
+from bilevel_verify.errors import InputError
+
 GIBIBYTE = 2**30
 MEMORY = 2 * GIBIBYTE
 """Bytes that an engine may use beyond those of the process itself."""
+MOST = 2**50
+"""No machine has more; the system's own limits are counted in such numbers."""
 START_SECONDS = 120.0
 """A process that has not begun to listen after this time will not do so."""
 PATIENCE = 20.0
@@ -56,16 +61,20 @@ class Ended:
 
 @dataclass(slots=True)
 class _Allowance:
-    """Seconds of processor time for several questions together."""
+    """Seconds of processor time for several questions together, and when they end by the monotonic clock."""
 
     total: float
     left: float
+    until: float = math.inf
 
 
 @contextlib.contextmanager
-def seconds_limit(seconds: float) -> Iterator[None]:
-    """All questions inside the block may use so many seconds of processor time together."""
-    token = _allowance.set(_Allowance(seconds, seconds))
+def seconds_limit(seconds: float, until: float = math.inf) -> Iterator[None]:
+    """All questions inside the block may use so many seconds of processor time together.
+
+    ``until`` is the monotonic time at which they end even where others have used the processor.
+    """
+    token = _allowance.set(_Allowance(seconds, seconds, until))
     try:
         yield
     finally:
@@ -75,7 +84,7 @@ def seconds_limit(seconds: float) -> Iterator[None]:
 @contextlib.contextmanager
 def memory_limit(size: float) -> Iterator[None]:
     """Engines may use so many bytes inside the block."""
-    token = _memory.set(int(size))
+    token = _memory.set(_bytes(size))
     try:
         yield
     finally:
@@ -102,11 +111,14 @@ def bounded(function: str, *arguments: Any, seconds: float, **options: Any) -> A
         named = seconds
     else:
         seconds, named = allowance.left, allowance.total
+    until = math.inf if allowance is None else allowance.until
+    if time.monotonic() >= until:
+        return Ended(_by_the_clock(named, "what came before"))
     if seconds < SHORTEST:
         return Ended(_late(named, "what came before"))
     with _LOCK:
         worker = _Worker.running(_memory.get())
-        found = worker.ask((function, arguments, options), seconds, named)
+        found = worker.ask((function, arguments, options), seconds, named, until)
     if allowance is not None:
         allowance.left -= worker.used
     return found
@@ -116,7 +128,13 @@ def begin(memory: float = MEMORY) -> None:
     """Start the process of the engines now: it loads while this one reads the question."""
     if not _inside.get():
         with _LOCK:
-            _Worker.running(int(memory))
+            _Worker.running(_bytes(memory))
+
+
+def _bytes(size: float) -> int:
+    if not 0 < size <= MOST:
+        raise InputError(f"memory must be positive and at most {MOST // GIBIBYTE} GiB")
+    return int(size)
 
 
 def note(what: str) -> None:
@@ -139,6 +157,10 @@ def _late(seconds: float, place: str) -> str:
     return f"{seconds:g} s of processor time were over in {place}"
 
 
+def _by_the_clock(seconds: float, place: str) -> str:
+    return f"{seconds:g} s by the clock were over in {place}"
+
+
 def _named(function: str) -> Callable[..., object]:
     module, _, name = function.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(module), name)
@@ -151,7 +173,8 @@ class _Worker:
     current: _Worker | None = None
 
     def __init__(self, memory: int) -> None:
-        self.owner, self.memory, self.at, self.used = os.getpid(), memory, "its start", 0.0
+        self.owner, self.memory = os.getpid(), memory
+        self.at, self.used, self.until = "its start", 0.0, math.inf
         program = PROGRAM.format(path=[p or os.getcwd() for p in sys.path])
         self.process = subprocess.Popen(
             [sys.executable, "-c", program, str(memory)],
@@ -173,14 +196,23 @@ class _Worker:
             worker = cls.current = cls(memory)
         return worker
 
-    def ask(self, question: Any, seconds: float, named: float) -> Any:
-        """The answer; ``used`` tells the processor time that it took, ``named`` is the limit that an end names."""
-        self.at, self.used = "its start", 0.0
+    def ask(self, question: Any, seconds: float, named: float, until: float = math.inf) -> Any:
+        """The answer; ``used`` tells the processor time that it took, ``named`` is the limit that an end names.
+
+        ``until`` is when it has to be there, by the clock.
+        """
+        self.at, self.used, self.until = "its start", 0.0, until
         try:
             if not self.listening and not self.started():
-                return self.ended("the process of the engines did not start")
+                late = time.monotonic() >= until
+                return self.ended(
+                    _by_the_clock(named, "their start") if late else "the process of the engines did not start"
+                )
             assert self.process.stdin is not None
-            _send(self.process.stdin, (seconds, *question))
+            try:
+                _send(self.process.stdin, (seconds, *question))
+            except BrokenPipeError:
+                return self.ended(self.reason("gone", named))
             patience = PATIENCE if TIMER else 1.0
             return self.answer(time.monotonic() + patience * seconds, seconds, named)
         except BaseException:
@@ -216,7 +248,8 @@ class _Worker:
     def reason(self, kind: str, seconds: float) -> str:
         """What ran out."""
         if kind in ("late", "hangs"):
-            return _late(seconds, self.at)
+            busy = kind == "hangs" and time.monotonic() >= self.until
+            return _by_the_clock(seconds, self.at) if busy else _late(seconds, self.at)
         memory = f"{self.memory / GIBIBYTE:g} GiB of memory were not enough"
         if kind == "memory":
             return f"{memory} in {self.at}"
@@ -225,6 +258,7 @@ class _Worker:
     def read(self, until: float) -> Any:
         """The next message; None where the time is over first, ``gone`` where the process is."""
         assert self.process.stdout is not None
+        until = min(until, self.until)
         size = self.bytes(8, until)
         body = size and self.bytes(struct.unpack("<Q", size)[0], until)
         if size is None or body is None:
@@ -274,6 +308,13 @@ def close() -> None:
 
 def serve() -> None:
     """Load the engines and answer until there are no more questions: the program of the process of the engines."""
+    try:
+        _serve()
+    except BrokenPipeError:  # nobody waits for an answer any more, and nobody wants to read of it
+        os._exit(0)
+
+
+def _serve() -> None:
     import z3
 
     for module in ("entries.definedness", "scalar.prove", "entries.script"):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import time
 from collections import deque
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bilevel_verify.campaign.cell import Cell
+from bilevel_verify.campaign.owners import alive, ourselves, parts
 from bilevel_verify.campaign.pool import Task
 from bilevel_verify.campaign.store import Store
 
@@ -38,7 +36,7 @@ class Agenda:
 
     def __init__(self, entries: tuple[Entry, ...], store: Store, jobs: int) -> None:
         self.store, self.jobs = store, jobs
-        self.owner = f"{socket.gethostname()}:{os.getpid()}:{_start_time(os.getpid())}"
+        self.owner = ourselves()
         self.elsewhere = 0
         self.waiting = ""
         self._entries = {e.key: e for e in entries}
@@ -87,7 +85,7 @@ class Agenda:
             first = self._turn % max(1, len(waited))
             self._turn += LEASE_BATCH  # in turn: the cells of a slow owner do not hide those of one that is gone
             asked = (waited[first:] + waited[:first])[:LEASE_BATCH]
-            free = self.store.lease(asked, self.owner, SILENCE, owner_alive)
+            free = self.store.lease(asked, self.owner, SILENCE, alive)
             if free:
                 self._leased.setdefault(LEFT, deque()).extend(sorted(free))
                 self._fresh.append(LEFT)
@@ -101,13 +99,12 @@ class Agenda:
         holders = self.store.holders(sorted(self._waited))
         if not holders:
             return ""
-        host, process, _ = _parts(holders[0].owner)
+        holder = parts(holders[0].owner)
         others = f" and {len(holders) - 1} more" if len(holders) > 1 else ""
         left = max(0.0, SILENCE - holders[0].silent)
         cells = f"{len(self._waited)} cell{'s' * (len(self._waited) != 1)}"
-        return (
-            f"waiting for {cells} of process {process} on {host}{others}; taken over after {left:.0f} s more of silence"
-        )
+        where = f"process {holder.process} on {holder.host}{others}"
+        return f"waiting for {cells} of {where}; taken over after {left:.0f} s more of silence"
 
     def _group_for(self, slot: int) -> str | None:
         """A group stays assigned until it is empty, so every one is fresh only once and is looked at only once."""
@@ -129,37 +126,7 @@ class Agenda:
     def _lease(self, group: str, leased: deque[str]) -> None:
         queue = self._groups[group]
         batch = [queue.popleft() for _ in range(min(LEASE_BATCH, len(queue)))]
-        free = self.store.lease(batch, self.owner, SILENCE, owner_alive)
+        free = self.store.lease(batch, self.owner, SILENCE, alive)
         leased.extend(k for k in batch if k in free)
         self._waited |= set(batch) - free
         self._open -= len(batch) - len(free)
-
-
-def owner_alive(owner: str) -> bool:
-    """Whether the process behind a lease still exists; one on another machine is believed until it falls silent."""
-    host, process, began = _parts(owner)
-    if host != socket.gethostname():
-        return True
-    return process.isdecimal() and _start_time(int(process)) == began
-
-
-def _parts(owner: str) -> tuple[str, str, str]:
-    """Host, process and its start; empty where the disk has damaged the text."""
-    host, process, began = ["", "", *owner.rsplit(":", 2)][-3:]
-    return host, process, began
-
-
-def _start_time(process: int) -> str:
-    """When a process started, in ticks since boot (so that a reused number is noticed); "" if there is none."""
-    try:
-        text = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
-        return text.rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        pass
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return ""
-    except OSError:
-        pass
-    return "" if Path("/proc/self/stat").exists() else "alive"

@@ -50,6 +50,9 @@ class Database:
         except DAMAGE as error:
             self.close()
             raise self._translated(error) from None
+        except (NotADirectoryError, FileExistsError) as error:
+            self.close()
+            raise StoreError(f"{path.parent}: {error.strerror or error}: choose another --out folder") from None
         except OSError as error:
             self.close()
             raise StoreUnavailableError(f"{path}: {error.strerror or error}") from None

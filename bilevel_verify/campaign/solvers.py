@@ -134,7 +134,8 @@ def source_of(reference: str) -> Path:
             spec = None
         path = Path(spec.origin) if spec is not None and spec.origin else Path(home)
     if not is_file(path):
-        raise InputError(f"own solver {reference}: no such file {path}; {HOW}")
+        missing = f"no such file {path}" if home.endswith(".py") else f"no module {home} with a file of its own"
+        raise InputError(f"own solver {reference}: {missing}; {HOW}")
     return path
 
 

@@ -119,7 +119,7 @@ def problem_fingerprint(reference: str) -> str:
         return _file_digest(path, ProblemError, "zoo problem")
     known = zoo_names()
     if name[4:] not in known:
-        raise ProblemError(f"no zoo problem {name[4:]!r}{nearest(name[4:], known)}")
+        raise ProblemError(f"no zoo problem {name[4:]!r}{nearest(name[4:], known)}; list problems shows them")
     return _folder_digest(ZOO)
 
 

@@ -119,6 +119,8 @@ def requests_of(
     known = (*inspect.signature(verify).parameters, *RUN_OPTIONS)
     for name in options.keys() - RUN_OPTIONS - {"budget", "seed", "record"}:
         raise InputError(f"verify has no option {name!r}{nearest(name, known)}")
+    if isinstance(budget := options.get("budget"), int) and budget < 1:
+        raise InputError(f"verify: budget must be at least 1, not {budget}")
     for one_card, entry in statements_of(statement):
         if not callable(method):
             _all_known(one_card, method_name(method, entry), (*(parameters or ()), *(values or ())))
@@ -141,7 +143,13 @@ def _all_known(card: Card, method: str | None, names: Sequence[str]) -> None:
     known = {*card.letters, *letters_of_method(method), *HORIZONS, TRIALS_LETTER}
     for name in names:
         if name not in known:
-            raise InputError(f"{card.key} has no letter {name!r}{nearest(name, known)}")
+            raise InputError(f"{card.key} has no letter {name!r}{nearest(name, known)}; {_listed(card, method)}")
+
+
+def _listed(card: Card, method: str | None) -> str:
+    """What may be given by hand, as far as a line has room."""
+    names = sorted({*card.letters, *letters_of_method(method)})
+    return f"it has {', '.join(names[:30])}{', ...' * (len(names) > 30)}"
 
 
 def verify_all(jobs: Sequence[Mapping[str, Any]], progress: Progress | None = None) -> Iterator[Row]:

@@ -7,6 +7,7 @@ import contextlib
 import importlib
 import os
 import sys
+import time
 from collections.abc import Sequence
 
 from bilevel_verify.cli.parser import build_parser
@@ -22,6 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ----------
     argv : arguments without the program's name; those of the process by default.
     """
+    began = time.monotonic()
     parser = build_parser()
     try:
         arguments = parser.parse_args(argv)
@@ -30,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not getattr(arguments, "run", None):
         parser.print_help(sys.stderr)
         return WRONG_USE
+    arguments.began = began
     try:
         return _call(arguments)
     except KeyboardInterrupt:

@@ -26,6 +26,8 @@ class Parser(argparse.ArgumentParser):
     """Errors on one line instead of the usage text."""
 
     def error(self, message: str) -> NoReturn:
+        if message.endswith("required: CHAIN"):
+            message += "; a chain that begins with a minus comes after '--'"
         self.exit(2, f"{self.prog}: error: {one_line(message)} (see {self.prog} --help)\n")
 
 
@@ -262,7 +264,13 @@ def _check(commands: argparse._SubParsersAction[Parser]) -> None:
     c.add_argument("formula", metavar="CHAIN", help="'a <= b < c'")
     c.add_argument("--for", dest="ranges", action="append", default=[], metavar="RANGE", help="'k = integers 1..'")
     c.add_argument("--where", action="append", default=[], metavar="CONDITION", help="hypothesis (repeatable)")
-    c.add_argument("--budget", type=_positive, default=20.0, metavar="S", help="seconds for one link (default 20)")
+    c.add_argument(
+        "--budget",
+        type=_positive,
+        default=20.0,
+        metavar="S",
+        help="seconds for one link, also by the clock (default 20)",
+    )
     _memory(c)
     c.add_argument("--out", metavar="DIR", help="write a script for every refutation; it needs mpmath alone")
     c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of the search")

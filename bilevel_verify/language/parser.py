@@ -21,6 +21,7 @@ from bilevel_verify.language.flat import parse_flat
 SYNONYMS = {"Abs": "abs", "Max": "max", "Min": "min"}
 SYNONYMS |= {other: one.name for one in ELEMENTARY.values() for other in one.synonyms}
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
+UNREAD = {ast.NotEq: "!=", ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}
 PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z|_\Z")
 
 
@@ -263,7 +264,8 @@ class _Converter:
     def visit_compare(self, node: ast.Compare, depth: int) -> tree.Node:
         for operator in node.ops:
             if type(operator) not in COMPARISONS:
-                raise self.fail(f"the comparison {type(operator).__name__} is not part of this language", node)
+                word = UNREAD.get(type(operator), type(operator).__name__)
+                raise self.fail(f"the comparison {word!r} is not part of this language", node)
         operands = tuple(self.visit(v, depth + 1) for v in (node.left, *node.comparators))
         return tree.Compare(operands, tuple(COMPARISONS[type(o)] for o in node.ops), column=node.col_offset + 1)
 

@@ -77,7 +77,7 @@ def surface(problem: Problem, count: int) -> Any:
 
 def landscape(ax: Any, problem: Problem, shown: Window, count: int | None = None) -> None:
     """Curve or contours of phi alone."""
-    coordinates, points = shown.grid(count or (CURVE if len(shown.places) == 1 else FIELD))
+    coordinates, points = shown.grid((CURVE if len(shown.places) == 1 else FIELD) if count is None else count)
     values = proved(*truth(problem).phi_batch(points))
     ax.set_title(f"{named(problem)}: " + (r"$\varphi$" if problem.y else "$f$") + _at(shown, problem))
     ax.set_xlabel(mathematical(shown.names[0]))

@@ -56,10 +56,10 @@ def curvature(
         raise InputError(f"letter: curvature is drawn for {', '.join(known)}, not {chosen!r}")
     names = [s.name for s in problem.variables]
     shown = list(along) if along is not None else _default(problem)
-    if not 1 <= len(shown) <= 2 or not {*shown, *(box or {})} <= set(names):
+    if not 1 <= len(set(shown)) == len(shown) <= 2 or not {*shown, *(box or {})} <= set(names):
         raise InputError(f"along, box: one or two of {', '.join(names[:12])}")
     ranges = [_ends(problem, name, (box or {}).get(name)) for name in shown]
-    size = bounded(count or (CURVE if len(shown) == 1 else FIELD), len(shown))
+    size = bounded((CURVE if len(shown) == 1 else FIELD) if count is None else count, len(shown))
     coordinates = [np.linspace(*ends, size) for ends in ranges]
     mesh = np.meshgrid(*coordinates, indexing="ij")
     points = np.tile(_centre(problem), (mesh[0].size, 1))

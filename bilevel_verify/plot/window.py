@@ -106,8 +106,8 @@ def window(
     names = [s.name for s in problem.x]
     base = _point(problem, point)
     chosen = names[:most] if along is None else [along] if isinstance(along, str) else list(along)
-    if not 1 <= len(chosen) <= most:
-        raise InputError(f"along: name 1 to {most} coordinates of x, not {len(chosen)}")
+    if not 1 <= len(set(chosen)) == len(chosen) <= most:
+        raise InputError(f"along: name 1 to {most} coordinates of x, each once, not {', '.join(chosen[:12]) or 'none'}")
     given = dict(box or {})
     for name in (*chosen, *given):
         if name not in names:
@@ -137,7 +137,7 @@ def given_range(name: str, given: Sequence[float]) -> tuple[float, float]:
     ------
     InputError : not two finite numbers in order.
     """
-    low, high = (float(v) for v in given)
+    low, high = (float(v) for v in given) if len(given) == 2 else (math.nan, math.nan)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(f"box: the range of {name} must be two finite numbers, the smaller first, not {given}")
     return low, high

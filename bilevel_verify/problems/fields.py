@@ -16,7 +16,7 @@ from bilevel_verify.problems import feasible as sets
 from bilevel_verify.problems.expression_arrays import exact_number
 from bilevel_verify.problems.formulas import FormulaReader
 from bilevel_verify.problems.names import check_name
-from bilevel_verify.problems.numbers import INFINITY, end_of_range, mapping_of, number
+from bilevel_verify.problems.numbers import INFINITY, end_of_range, float_array, mapping_of, number
 from bilevel_verify.problems.problem import Interval
 
 WORDS = frozenset({"on", "note", "why", "source", "attained", "verdict"})
@@ -46,10 +46,8 @@ def read_data(data: Mapping[str, object] | None) -> dict[str, NDArray[np.float64
     arrays: dict[str, NDArray[np.float64]] = {}
     for name, value in mapping_of(data, "data").items():
         check_name(name, "data array")
-        try:
-            array = np.array(value, dtype=np.float64, order="C")
-        except (TypeError, ValueError, OverflowError):
-            raise ProblemError(f"data array {name!r} must be a rectangular array of numbers") from None
+        what = f"data array {name!r} must be a rectangular array of numbers; its entries"
+        array = np.array(float_array(value, what, ProblemError), order="C")
         if array.ndim not in (1, 2, 3) or array.size == 0:
             raise ProblemError(f"data array {name!r} has shape {array.shape}; one to three non-empty axes are allowed")
         if not bool(np.all(np.isfinite(array))):

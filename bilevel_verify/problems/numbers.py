@@ -13,7 +13,7 @@ import sympy
 from numpy.typing import NDArray
 
 from bilevel_verify import language
-from bilevel_verify.errors import InputError, ProblemError
+from bilevel_verify.errors import ExpressionError, InputError, ProblemError
 from bilevel_verify.problems.expression_arrays import exact_number
 from bilevel_verify.problems.names import check_name
 from bilevel_verify.problems.to_sympy import to_sympy
@@ -37,7 +37,7 @@ def read_knobs(
     for name, value in given.items():
         check_name(name, "knob")
         if isinstance(value, str):
-            waiting[name] = (language.parse(value), value)
+            waiting[name] = (_parsed(value, f"knob {name!r}"), value)
         else:
             values[name] = number(value, f"knob {name!r}")
     while waiting:
@@ -46,7 +46,7 @@ def read_knobs(
             raise ProblemError(f"the knobs {', '.join(sorted(waiting))} depend on each other in a circle")
         for name in ready:
             node, text = waiting.pop(name)
-            values[name] = constant(to_sympy(node, {**(letters or {}), **values}, text=text), f"knob {name!r}")
+            values[name] = _evaluated(node, {**(letters or {}), **values}, text, f"knob {name!r}")
     return {name: values[name] for name in given}
 
 
@@ -67,14 +67,29 @@ def constant(value: sympy.Expr, what: str) -> sympy.Expr:
     raise ProblemError(f"{what} is beyond the range of floats (1.8e308)")
 
 
+def _parsed(text: str, what: str) -> language.Node:
+    try:
+        return language.parse(text)
+    except ExpressionError as error:
+        raise ExpressionError(f"{what}: {error.plain}", text, error.column) from None
+
+
+def _evaluated(node: language.Node, letters: Mapping[str, sympy.Expr], text: str, what: str) -> sympy.Expr:
+    """The number that a text means; an error names what it is for."""
+    try:
+        return constant(to_sympy(node, letters, text=text), what)
+    except ExpressionError as error:
+        raise ExpressionError(f"{what}: {error.plain}", text, error.column) from None
+
+
 def number(value: object, what: str, *, infinite: bool = False) -> sympy.Expr:
     """One exact real number from Python, NumPy or SymPy; NaN and (unless allowed) infinities are refused."""
     if isinstance(value, str):
-        node = language.parse(value)
+        node = _parsed(value, what)
         inner = node.operand if isinstance(node, language.tree.Negate) else node
         if infinite and inner == language.tree.Letter("oo"):
             return sympy.oo if inner is node else -sympy.oo
-        return constant(to_sympy(node, {}, text=value), what)
+        return _evaluated(node, {}, value, what)
     if isinstance(value, sympy.Expr):
         if infinite and value in (sympy.oo, -sympy.oo):
             return value
@@ -98,7 +113,7 @@ def end_of_range(value: object, missing: sympy.Expr, what: str, knobs: Mapping[s
     if value is None:
         return missing
     if isinstance(value, str) and not INFINITY.fullmatch(value):
-        return constant(to_sympy(language.parse(value), knobs, text=value), what)
+        return _evaluated(_parsed(value, what), knobs, value, what)
     return number(value, what, infinite=True)
 
 
@@ -113,7 +128,8 @@ def float_array(value: object, what: str, error: type[InputError] = InputError) 
         return value
     try:
         array = np.asarray(value)
-        if array.dtype.kind in "biufO" and not isinstance(value, bool):
+        nothing = array.dtype.kind == "O" and any(entry is None for entry in array.ravel())
+        if array.dtype.kind in "biufO" and not nothing and not isinstance(value, bool):
             return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, AttributeError, RecursionError):
         pass

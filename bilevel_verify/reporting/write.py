@@ -12,6 +12,7 @@ from typing import Any
 from bilevel_verify.campaign.store import Failure, Store
 from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import InputError
+from bilevel_verify.problems.problem import Problem
 from bilevel_verify.reporting.build import document_of, document_of_store
 from bilevel_verify.reporting.detection import detection_record
 from bilevel_verify.reporting.rates import rates_record
@@ -47,6 +48,8 @@ def report(
         An unknown format, or a folder that cannot be written.
     """
     many = [verifications] if isinstance(verifications, Verification) else list(verifications)
+    if not all(isinstance(one, Problem) for one in problems):
+        raise InputError("report: problems must be problems such as load(...) and zoo(...) give, one a verification")
     return write_document(document_of(many, title=title, command=command, problems=problems), out, formats)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -90,7 +91,14 @@ def cards() -> tuple[CardRecord, ...]:
 
 
 def statements(paper: str | None = None) -> tuple[StatementRecord, ...]:
-    """Every numbered item of the shipped cards (or of one of them), with what can be checked about it."""
+    """Every numbered item of the shipped cards (or of one of them), with what can be checked about it.
+
+    Raises
+    ------
+    CardError : no shipped card has this key.
+    """
+    if paper is not None and paper not in shipped():
+        raise CardError(f"no card {paper!r}{nearest(paper, shipped())}; shipped are {', '.join(shipped())}")
     found: list[StatementRecord] = []
     for record in cards():
         if record.error or paper not in (None, record.name):
@@ -132,6 +140,12 @@ def split_name(name: str) -> tuple[str, str]:
     return paper, identity
 
 
+def _some(names: Iterable[str], most: int = 20) -> str:
+    """The first of many names, as far as a line has room."""
+    listed = list(names)
+    return f"{', '.join(listed[:most])}{', ...' * (len(listed) > most)}"
+
+
 def find_statement(name: str) -> tuple[Card, Entry]:
     """The entry "paper/id" (the paper may be the path of a card file).
 
@@ -143,7 +157,9 @@ def find_statement(name: str) -> tuple[Card, Entry]:
     found = load_card(paper)
     entry = found.entries.get(identity)
     if entry is None:
-        raise CardError(f"{paper} has no statement {identity!r}{nearest_of(identity, found.entries)}")
+        raise CardError(
+            f"{paper} has no statement {identity!r}{nearest_of(identity, found.entries)}; it has {_some(found.entries)}"
+        )
     return found, entry
 
 

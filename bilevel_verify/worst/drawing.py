@@ -21,6 +21,8 @@ from bilevel_verify.worst.finding import fitting, named, needs_eps, request_for
 
 DRAWS = 25
 """Candidates that are drawn, at most, for one instance that is wanted."""
+MOST = 100_000
+"""Instances that can be wanted at once."""
 EASY_EPS = (0.01, 0.3)
 """Tolerances of random instances where the caller names none: runs of seconds, not of hours."""
 STATIONARY = 1e-9
@@ -64,8 +66,8 @@ def random_instances(
     ------
     InputError : fewer were found in ``25 * number`` draws; says what was wrong with the others most often.
     """
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise InputError(f"the number of random instances must be a whole number from 1 on, not {number!r}")
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MOST:
+        raise InputError(f"the number of random instances must be a whole number from 1 to {MOST}, not {number!r}")
     request = request_for(statement, method, parameters, values, seed=seed)
     rejected: Counter[str] = Counter()
     found: list[RandomInstance] = []

@@ -36,9 +36,12 @@ class Memory:
             return
         if path.exists() and path.stat().st_size:
             self._read(path, dict(head))
-        path.parent.mkdir(parents=True, exist_ok=True)
         fresh = not self._known
-        self._file = path.open("w" if fresh else "a", encoding="utf-8")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("w" if fresh else "a", encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{path.parent}: {error.strerror or error}; give another folder in out= (--out)") from None
         if fresh:
             self._write({"search": dict(head)})
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from bilevel_verify.audit.formula import check
+from bilevel_verify.audit.formula import check, checked
 from bilevel_verify.audit.limits import GIBIBYTE, Ended, bounded, memory_limit, seconds_limit
 from bilevel_verify.audit.scalar.claim import POSITIVE, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide_here
 from bilevel_verify.audit.scalar.work import counting, ended, over, spend
 from bilevel_verify.cli import main
+from bilevel_verify.cli.commands.auditing import SPARE, _ends
 from bilevel_verify.language import parse, tree
+
+limits = importlib.import_module("bilevel_verify.audit.limits")  # the name of the room is a function, too
 
 
 def test_an_answer_comes_back() -> None:
@@ -46,6 +53,33 @@ def test_a_process_that_is_gone_is_an_end_and_no_error() -> None:
     assert "memory were not enough, or the system ended it" in found.reason
 
 
+def test_a_pipe_that_breaks_is_an_end_and_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line takes a broken pipe for a reader that has seen enough: exit status 0."""
+    assert bounded("math:gcd", 4, 6, seconds=20) == 2
+
+    def broken(*_: object) -> None:
+        raise BrokenPipeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(limits, "_send", broken)
+        found = bounded("math:gcd", 4, 6, seconds=20)
+    assert isinstance(found, Ended)
+    assert found.reason.startswith("the process of the engines ended in its start")
+    assert bounded("math:gcd", 4, 6, seconds=20) == 2
+
+
+def test_engines_that_nobody_waits_for_say_nothing() -> None:
+    program = limits.PROGRAM.format(path=[p or "." for p in sys.path])
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(GIBIBYTE)], stdin=-1, stdout=-1, stderr=-1, cwd=Path(__file__).parents[2]
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
 def test_several_questions_share_one_budget() -> None:
     endless = ("builtins:sum", range(10**12))
     with seconds_limit(0.3):
@@ -54,6 +88,47 @@ def test_several_questions_share_one_budget() -> None:
         assert bounded(*endless, seconds=20) == Ended("0.3 s of processor time were over in its start")
         assert bounded("math:gcd", 4, 6, seconds=20) == Ended("0.3 s of processor time were over in what came before")
     assert bounded("math:gcd", 4, 6, seconds=20) == 2
+
+
+def test_the_clock_ends_what_uses_no_processor_and_is_named() -> None:
+    assert bounded("math:gcd", 4, 6, seconds=20) == 2
+    began = time.monotonic()
+    with seconds_limit(20, began + 0.2):
+        late = bounded("time:sleep", 60, seconds=20)
+        after = bounded("math:gcd", 4, 6, seconds=20)
+    assert late == Ended("20 s by the clock were over in its start")
+    assert after == Ended("20 s by the clock were over in what came before")
+    assert 0.2 <= time.monotonic() - began < 20
+    with seconds_limit(20, time.monotonic() + 0.05):  # the process that was ended starts anew
+        assert bounded("math:gcd", 4, 6, seconds=20) == Ended("20 s by the clock were over in their start")
+    assert bounded("math:gcd", 4, 6, seconds=20) == 2
+    with seconds_limit(0.2, time.monotonic() + 20):  # the processor comes first
+        endless = bounded("builtins:sum", range(10**12), seconds=20)
+    assert endless == Ended("0.2 s of processor time were over in its start")
+
+
+def test_each_link_has_its_time_by_the_clock() -> None:
+    ends = (time.monotonic() + seconds for seconds in (60, -1, 60))
+    found = checked("1 <= 2 <= 3 <= 4", "", "", seed=0, seconds=5, memory=GIBIBYTE, ends=ends)
+    assert [f.verdict for f in found] == ["holds", "undecided", "holds"]
+    assert found[1].row.reason == "budget: 5 s by the clock were over in what came before"
+
+
+def test_the_first_link_counts_from_the_start_of_the_command() -> None:
+    began = time.monotonic()
+    ends = _ends(began - 100, 2.0)
+    first, second = next(ends), next(ends)
+    assert first == began - 98 + SPARE
+    assert began + 2 + SPARE <= second <= time.monotonic() + 2 + SPARE
+
+
+def test_the_budget_of_a_command_binds_by_the_clock(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bilevel_verify.cli.commands.auditing.SPARE", -5.0)
+    assert main(["check", "1 <= 2", "--budget", "5", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["reason"].startswith("budget: 5 s by the clock were over in ")
 
 
 def test_the_engines_are_loaded_once_whatever_ends_them() -> None:

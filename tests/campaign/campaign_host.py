@@ -1,4 +1,7 @@
-"""A process on a made-up host with wrong clocks: ``python campaign_host.py FOLDER HOST COUNT SHIFT PACE SILENCE``."""
+"""A process on a made-up host with wrong clocks: ``campaign_host.py FOLDER NAME COUNT SHIFT PACE SILENCE [HOST]``.
+
+With a HOST, the process runs in a container of that name: it sees no process of another one.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from pathlib import Path
 
 from campaign_toy import campaign
 
-from bilevel_verify.campaign import agenda, fingerprint, run_campaign
+from bilevel_verify.campaign import agenda, fingerprint, owners, run_campaign
 from bilevel_verify.campaign.cell import Cell
 
 HERE = {"host": "", "folder": ""}
@@ -27,13 +30,17 @@ def work(cell: Cell) -> tuple[dict[str, object], list[dict[str, object]]]:
     return campaign_toy.work(cell)
 
 
-def main(folder: Path, host: str, count: int, shift: float, pace: float, silence: float) -> None:
+def main(folder: Path, host: str, count: int, shift: float, pace: float, silence: float, shared: str = "") -> None:
     """Run the campaign as another host would whose clocks are ``shift`` seconds off and run at another pace."""
     import campaign_host  # the module that the work is found in is not __main__
 
     campaign_host.HERE.update(host=host, folder=str(folder))
     true, day = time.monotonic, time.time
-    socket.gethostname = lambda: host
+    socket.gethostname = lambda: shared or host
+    if shared:
+        owners._place = lambda: f"boot.{host}"
+        seen = owners._start_time
+        owners._start_time = lambda process: seen(process) if process == os.getpid() else ""
     time.monotonic = lambda: shift + pace * true()
     time.time = lambda: day() + shift
     agenda.SILENCE = silence
@@ -54,4 +61,4 @@ def main(folder: Path, host: str, count: int, shift: float, pace: float, silence
 
 if __name__ == "__main__":
     os.environ.setdefault("TOY_SLEEP", "0")
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *map(float, sys.argv[4:7]))
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *map(float, sys.argv[4:7]), *sys.argv[7:])

@@ -1,9 +1,7 @@
-"""Leases and the agenda, each side condition alone: shares, ties of the clock, messages, owners that are gone."""
+"""Leases and the agenda, each side condition alone: shares, ties of the clock, messages."""
 
 from __future__ import annotations
 
-import os
-import socket
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Any
 import pytest
 
 from bilevel_verify.campaign import Store, agenda, leases
-from bilevel_verify.campaign.agenda import SILENCE, Agenda, Entry, owner_alive
+from bilevel_verify.campaign.agenda import SILENCE, Agenda, Entry
 from bilevel_verify.campaign.cell import Cell
 
 pytestmark = pytest.mark.fast
@@ -273,59 +271,3 @@ def test_signs_of_life_and_questions_have_their_times(store: Store, clock: Clock
     asked.clear()
     attend(found, clock)
     assert asked == []  # nothing is waited for
-
-
-# ---- owners ----------------------------------------------------------------------------------------------------------
-
-
-def test_an_owner_is_alive_if_its_process_is_the_one_that_began_then() -> None:
-    host, process = socket.gethostname(), os.getpid()
-    began = agenda._start_time(process)
-    assert owner_alive(f"{host}:{process}:{began}")
-    assert not owner_alive(f"{host}:{process}:{began}0")
-    assert not owner_alive(f"{host}:{2**22 + 1}:{began}")
-    assert owner_alive(f"not-{host}:{process}:1")
-    assert owner_alive(f"not-{host}:x:1")
-    assert not owner_alive(f"{host}:-1:{began}")
-    assert not any(owner_alive(f"{host}:{damaged}:{began}") for damaged in ("x", "", "1.5", "\u00b2"))
-    assert agenda._parts("a:b:c:d") == ("a:b", "c", "d")
-    assert agenda._parts("b:c") == ("", "b", "c")
-    assert agenda._parts("c") == ("", "", "c")
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
-def test_the_start_of_a_process_is_the_twenty_second_number_of_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    line = "12 (a) b (c)) S " + " ".join(str(n) for n in range(4, 53))  # the name may have blanks and brackets
-    monkeypatch.setattr(Path, "read_text", lambda self, **_: line)
-    assert agenda._start_time(12) == "22"
-
-
-@pytest.mark.parametrize(
-    ("error", "proc", "began"),
-    [
-        (None, True, ""),
-        (None, False, "alive"),
-        (ProcessLookupError, False, ""),
-        (ProcessLookupError, True, ""),
-        (PermissionError, False, "alive"),
-        (PermissionError, True, ""),
-    ],
-)
-def test_without_a_line_of_its_own_a_process_is_asked_for_by_a_signal(
-    error: type[OSError] | None, proc: bool, began: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sent: list[tuple[int, int]] = []
-
-    def kill(process: int, signal: int) -> None:
-        sent.append((process, signal))
-        if error is not None:
-            raise error
-
-    def missing(self: Path, **_: str) -> str:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(os, "kill", kill)
-    monkeypatch.setattr(Path, "read_text", missing)
-    monkeypatch.setattr(Path, "exists", lambda self: proc)
-    assert agenda._start_time(77) == began
-    assert sent == [(77, 0)]

@@ -162,7 +162,7 @@ def test_the_copy_of_an_older_store_is_gone_when_it_is_closed(
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("kind", ["text", "foreign", "folder is a file", "interrupted"])
+@pytest.mark.parametrize("kind", ["text", "foreign", "folder is a file", "interrupted", "refused"])
 def test_what_cannot_be_opened_is_closed_again(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[bool] = []
     close = Database.close
@@ -175,8 +175,10 @@ def test_what_cannot_be_opened_is_closed_again(kind: str, tmp_path: Path, monkey
     elif kind == "interrupted":
         expected = KeyboardInterrupt  # type: ignore[assignment]
         monkeypatch.setattr(Database, "_open", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
-    else:
+    elif kind == "refused":
         expected = StoreUnavailableError  # type: ignore[assignment]
+        monkeypatch.setattr(Path, "mkdir", lambda *_, **__: (_ for _ in ()).throw(PermissionError(13, "no")))
+    else:
         (tmp_path / "file").write_text("")
         target = tmp_path / "file" / "s.sqlite"
     with pytest.raises(expected):

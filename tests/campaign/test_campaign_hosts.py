@@ -23,11 +23,11 @@ PATIENCE = 60.0
 
 
 def host(
-    folder: Path, name: str, *, shift: float = 0.0, pace: float = 1.0, sleep: float = 0.0
+    folder: Path, name: str, *, shift: float = 0.0, pace: float = 1.0, sleep: float = 0.0, shared: str = ""
 ) -> subprocess.Popen[bytes]:
-    """A process on a made-up host; ``sleep`` seconds for each cell."""
+    """A process on a made-up host (in a container of the host ``shared``); ``sleep`` seconds for each cell."""
     path = os.pathsep.join([str(HERE), str(HERE.parents[1])])
-    words = [str(folder), name, str(CELLS), str(shift), str(pace), str(SILENCE)]
+    words = [str(folder), name, str(CELLS), str(shift), str(pace), str(SILENCE), *filter(None, [shared])]
     return subprocess.Popen(
         [sys.executable, str(HERE / "campaign_host.py"), *words],
         env=os.environ | {"PYTHONPATH": path, "TOY_SLEEP": str(sleep)},
@@ -72,6 +72,16 @@ def test_a_slow_host_keeps_its_cells_whatever_its_clock_says(tmp_path: Path, shi
         re.match(r"waiting for \d cells? of process \d+ on slow; taken over after", s)
         for s in said_by(tmp_path, "other")
     )
+
+
+def test_containers_that_share_a_host_name_take_nothing_from_each_other(tmp_path: Path) -> None:
+    slow = host(tmp_path, "first", sleep=SILENCE / 2, shared="box")
+    until(lambda: len(done(tmp_path)) > 0)
+    other = host(tmp_path, "second", shared="box")
+    assert (slow.wait(PATIENCE), other.wait(PATIENCE)) == (0, 0)
+    assert sorted(int(cell) for _, cell in done(tmp_path)) == list(range(CELLS))
+    assert whole(tmp_path)
+    assert any(re.search(r"of process \d+ on box; taken over after", s) for s in said_by(tmp_path, "second"))
 
 
 @pytest.mark.parametrize("waiters", [["one", "two"]])

@@ -18,7 +18,6 @@ from campaign_toy import BAD, campaign, rows_of
 from seeds import SEED
 
 from bilevel_verify.campaign import Campaign, Limits, Store, plan, run_campaign
-from bilevel_verify.campaign.agenda import owner_alive
 from bilevel_verify.campaign.controls import judge_controls
 from bilevel_verify.campaign.run import STORE_NAME
 from bilevel_verify.errors import InputError, StoreError
@@ -218,15 +217,6 @@ def test_two_processes_share_the_work(tmp_path: Path) -> None:
             done.append(int(out))
     assert sum(done) == 80  # nothing twice
     expect_complete(tmp_path, 80)
-
-
-def test_the_lease_of_a_dead_process_is_taken_over() -> None:
-    with subprocess.Popen([sys.executable, "-c", "pass"]) as process:
-        process.wait()
-    import socket
-
-    assert not owner_alive(f"{socket.gethostname()}:{process.pid}:123")
-    assert owner_alive("another-machine:1:2")
 
 
 def test_total_time_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,3 +175,29 @@ def test_a_failed_hypothesis_is_a_row_not_an_error(
     assert status == 0
     assert {r["verdict"] for r in rows} <= {"not applicable", "undecided"}
     assert all(r["reason"] for r in rows)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("check|a <= b|--memory|1e300", "memory must be positive and at most 1048576 GiB"),
+        ("check|-x<=1", "a chain that begins with a minus comes after '--'"),
+        ("check|a <= b|--where|a", "the condition 'a' must be a relation such as"),
+        ("derive|zoo:quartic-lower|--only|", "--only: name a quantity; there are "),
+        ("verify|--card|/dev/null|--problem|zoo:ramp", "/dev/null: a card is a .toml file"),
+        ("verify|ragd-gs/nothing|--problem|zoo:ramp|--eps|0.1", "has no statement 'nothing'; it has "),
+        ("verify|ragd-gs/theorem-1|--problem|zoo:nothing|--eps|0.1", "list problems shows them"),
+        ("audit|ragd-gs|--statement|nothing", "list statements shows their names"),
+        ("verify|ragd-gs/theorem-1|--problem|zoo:ramp|--eps|0.1|--solver|os:system", "no module os with a file"),
+        ("run|RUN|--out|/dev/null/x", "/dev/null/x: Not a directory: choose another --out folder"),
+        ("run|RUN|--out|FILE", "File exists: choose another --out folder"),
+    ],
+)
+def test_what_a_stranger_got_wrong_is_named_with_its_fix(
+    line: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "FILE").touch()
+    grid = '[campaign]\nname = "s"\n[[grid]]\nproblems = ["zoo:ramp"]\nmethods = ["gradient-descent"]\neps = [0.5]\n'
+    (tmp_path / "RUN").write_text(grid, encoding="utf-8")
+    words = [str(tmp_path / word) if word in ("RUN", "FILE") else word for word in line.split("|")]
+    assert said in refused(capsys, *words)

@@ -53,7 +53,7 @@ def test_what_the_annotations_allow_and_nothing_else() -> None:
         with pytest.raises(InputError) as caught:
             asked(**given)
         assert str(caught.value).startswith(f"example: {next(iter(given))} must be "), given
-    with pytest.raises(TypeError):  # a wrong number of arguments is said by Python itself
+    with pytest.raises(TypeError, match=r"^example\(\) got an unexpected"):  # a wrong name is said as Python says it
         asked(nonsense=1)
 
 
@@ -68,6 +68,12 @@ def test_what_the_annotations_allow_and_nothing_else() -> None:
             [{}, {"eta": 0.1}, {"B": "1/2"}, {"eta": [0.1, 0.2]}],
             [{"eta": 10**400}, {1: 2}, [1], {"a": {}}],
         ),
+        ("jobs", [1, np.int64(4), None], [0, -1, 1.5, True, "1"]),
+        ("seed", [0, 2**70, None], [-1, 0.5, False, "0"]),
+        ("seconds", [0.1, 20, None], [0, -1, float("nan"), float("inf"), "1", 1j]),
+        ("memory", [1, 2.0**31], [0, -1.0, float("nan"), 10**400]),
+        ("effort", [0, 0.5], [-1, float("nan"), float("inf"), "1"]),
+        ("out", ["", "a/b", Path("x")], ["a\0b", Path("\0")]),
     ],
 )
 def test_what_a_name_means(name: str, right: list[Any], wrong: list[Any]) -> None:
@@ -108,6 +114,47 @@ def test_the_calls_of_the_review_are_errors_of_our_own() -> None:
     for number, call in enumerate(calls):
         with pytest.raises(BilevelVerifyError):
             pytest.fail(f"call {number} was answered: {call()}")
+
+
+P = {"f": "x1", "g": "y1**2", "x": "x1", "y": "y1"}
+RAMP = {"statement": "restarted-agd-hb/theorem-1", "eps": 0.1}
+NAMED: list[tuple[str, Callable[[], Any]]] = [
+    ("data array 'A' must be a rectangular array of numbers", lambda: bv.bilevel(**P, data={"A": np.array([1 + 1j])})),
+    ("data array 'A' must be a rectangular array of numbers", lambda: bv.bilevel(**P, data={"A": np.array(["1"])})),
+    ("knob 's': unknown symbol 'a'", lambda: bv.bilevel(**P, knobs={"s": "a"})),
+    ("knob 's': '\\+' has nothing to its right", lambda: bv.bilevel(**P, knobs={"s": "1+"})),
+    ("domain of 'x1': unknown symbol 'a'", lambda: bv.bilevel(**P, domain={"x1": ("a", "b")})),  # type: ignore[arg-type,dict-item]
+    ("start: unknown symbol 'a'", lambda: bv.bilevel(**P, start=["a"])),
+    ("x must be numbers", lambda: bv.oracles(bv.bilevel(**P)).grad_y_g(None, [1.0])),  # type: ignore[arg-type]
+    ("y must be numbers", lambda: bv.oracles(bv.bilevel(**P)).grad_y_g([1.0], [None])),  # type: ignore[list-item]
+    ("solve_batch: x0 ", lambda: bv.solve_batch(bv.zoo("ramp"), "gradient-descent", 0.1, [[1, 2], [3]])),
+    ("has no letter 'nope'; it has B, ", lambda: bv.verify(bv.zoo("ramp"), **RAMP, values={"nope": 1})),  # type: ignore[arg-type]
+    ("L, given by hand: 'a' is not a number", lambda: bv.verify(bv.zoo("ramp"), **RAMP, values={"L": "a"})),  # type: ignore[arg-type]
+    ("eta, given by hand: 'a' is not a number", lambda: bv.verify(bv.zoo("ramp"), **RAMP, parameters={"eta": "a"})),  # type: ignore[arg-type]
+    ("condition 'a' must be a relation", lambda: bv.check("a <= b", where="a")),
+    ("the comparison '!=' is not", lambda: bv.check("a != b")),
+    ("seed must be a whole number from 0 on", lambda: bv.check("a <= b", seed=-1)),
+    ("memory must be a positive number of bytes", lambda: bv.check("a <= b", memory=float("nan"))),
+    ("verify: budget must be at least 1, not 0", lambda: bv.verify(bv.zoo("ramp"), **RAMP, budget=0)),  # type: ignore[arg-type]
+    ("budget must be positive and finite, not nan", lambda: bv.audit("ragd-gs", budget=float("nan"))),
+    ("no card 'nope'; shipped are", lambda: bv.statements("nope")),
+    ("whole number from 1 to 100000", lambda: bv.random_instances(RAMP["statement"], 10**12)),  # type: ignore[arg-type]
+    ("Not a directory; give another folder in out=", lambda: bv.worst_case(RAMP["statement"], out="/dev/null/x")),  # type: ignore[arg-type]
+    ("each once, not x1, x1", lambda: bv.plot.hyper_objective(bv.zoo("ramp"), along=["x1", "x1"])),  # type: ignore[arg-type]
+    ("the range of x1 must be two", lambda: bv.plot.hyper_objective(bv.zoo("ramp"), {"x1": (1, 2, 3)})),  # type: ignore[arg-type]
+    ("count: 2 to ", lambda: bv.plot.hyper_objective(bv.zoo("ramp"), count=0)),  # type: ignore[arg-type]
+    ("count: 2 to ", lambda: bv.plot.curvature(bv.zoo("ramp"), count=0)),  # type: ignore[arg-type]
+    ("along, box: one or two of x1, ", lambda: bv.plot.curvature(bv.zoo("ramp"), along=["x1", "x1"])),  # type: ignore[arg-type]
+    ("report: problems must be problems", lambda: bv.report([], "out", problems=["ramp"])),
+    ("report: out must be the name of a folder", lambda: bv.report([], "a\0b")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(NAMED)))
+def test_what_is_wrong_is_named_with_its_field(number: int) -> None:
+    words, call = NAMED[number]
+    with pytest.raises(InputError, match=words):
+        call()
 
 
 @pytest.mark.seeded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ ROOT = Path(__file__).parents[2] / "bilevel_verify"
 READS = {"monotonic", "perf_counter", "process_time", "thread_time", "time", "setitimer", "monotonic_ns", "time_ns"}
 
 ENDS = {
-    "audit/limits.py": "processor time of the process of the engines; the row names the seconds and the engine",
+    "audit/limits.py": "processor time of the process of the engines, for a command the clock, too; the row says which",
+    "cli/main.py": "when the command began: the budget of check counts from there",
     "campaign/run.py": "time for everything; the cells that are left are not answered",
     "worst/finding.py": "minutes of a search; how many candidates were tried is told",
     "worst/search.py": "the same; the best so far is kept",
@@ -28,7 +30,7 @@ TELLS = {
     "campaign/store.py": "the clock by which others are silent",
     "campaign/worker.py": "how long a cell took",
     "checks/engine.py": "how long an answer took",
-    "cli/commands/auditing.py": "when progress is told",
+    "cli/commands/auditing.py": "when progress is told; when the budget of a link ends",
     "cli/commands/worst.py": "when progress is told",
     "cli/output.py": "when progress is told",
     "experiments/second_order.py": "how long a part took",
@@ -46,6 +48,7 @@ ASKED = {"audit/formula.py": "the budget that a user gives to check", "audit/sca
 """Who hands seconds to the engines; ``audit/entries/definedness.py`` has a limit of its own, far beyond its work."""
 
 
+@functools.cache
 def modules() -> dict[str, ast.Module]:
     files = sorted(p for p in ROOT.rglob("*.py") if "benchmarks" not in p.parts)
     return {p.relative_to(ROOT).as_posix(): ast.parse(p.read_text(encoding="utf-8")) for p in files}

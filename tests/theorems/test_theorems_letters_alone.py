@@ -48,14 +48,14 @@ def resolved(card: Card, values: Any = None, **more: Any) -> Resolved:
 
 def test_reasons_of_missing_letters() -> None:
     card = card_of(
-        "a", "b", "c", "d",
+        "a", "b", "c", "d", "e",
         specs={
             "run": LetterSpec("run", source="run"), "free": LetterSpec("free"),
             "K": LetterSpec("K"), "truth": LetterSpec("truth", source="truth", needs=("a", "b")),
             "L": LetterSpec("L", source="constants"), "M": LetterSpec("M", source="constants"),
             "N": LetterSpec("N", source="constants"),
         },
-        definitions=formulas(c="a + b", d="1/(b - b)", K="O(1/a)"),
+        definitions=formulas(c="a + b", d="1/(b - b)", e="b + oo/2", K="O(1/a)"),
     )  # fmt: skip
 
     def provider(spec: LetterSpec, known: Any) -> Any:
@@ -75,6 +75,7 @@ def test_reasons_of_missing_letters() -> None:
         "a": "no value from user",
         "c": "needs a (no value from user)",
         "d": "1/(b - b): division by zero",
+        "e": "b + oo/2: oo is no number",
         "run": "no formula, no value",
         "free": "no formula, no value",
         "K": "the print has an order symbol; no reading gives a number",

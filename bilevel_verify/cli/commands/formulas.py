@@ -113,6 +113,8 @@ def _chosen(text: str | None, known: list[str], what: str) -> list[str]:
     from bilevel_verify.language import nearest
 
     wanted = text.replace(",", " ").split()
+    if not wanted:
+        raise InputError(f"--only: name a {what}; there are {', '.join(known)}")
     for name in wanted:
         if name not in known:
             raise InputError(f"--only: no {what} {name!r}{nearest(name, known)}; there are {', '.join(known)}")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 def verify_command(arguments: argparse.Namespace) -> int:
     """Verify every named statement and card on the problem."""
     wanted = [*arguments.statements, *arguments.statement, *arguments.card]
+    for name in arguments.card:
+        if "/" in name and not name.endswith(".toml"):
+            raise InputError(f"--card: {name}: a card is a .toml file")
     if not wanted:
         raise InputError("name a statement (paper/id), a paper's key, or --card FILE.toml")
     problem, found = (_on_random if arguments.random else _verifications)(arguments, wanted)

@@ -20,7 +20,7 @@ from bilevel_verify.theorems.card import Card, Entry
 from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import resolve
-from bilevel_verify.theorems.letters.resolved import ResolvedLetter, scalar_of
+from bilevel_verify.theorems.letters.resolved import ResolvedLetter, by_hand
 from bilevel_verify.theorems.prescribed import formulas_of, is_order
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, is_witness
 
@@ -99,7 +99,7 @@ def _prescribed(
         return Given(
             name, value, None, f"what the theorem prescribes for {name} is not known: {resolved.missing[name]}"
         )
-    number = scalar_of(value)[0]
+    number = by_hand(name, value)[0]
     if _equal(number, letter):
         return Given(name, value, True, certainty=letter.certainty)
     return Given(name, value, False, f"{name} is not what the theorem prescribes: {value}, not {letter.value:.10g}")
@@ -122,7 +122,7 @@ def _of_the_problem(spec: LetterSpec, leaves: Leaves, value: Any, letters: Mappi
     except (KeyError, ParameterError, MathematicalError) as error:
         why = f"there is none to compare it with ({error})" if isinstance(error, KeyError) else str(error)
         return Given(name, value, None, f"{name} = {value} could not be checked: {why}", source=source)
-    low, high = exact.ends(scalar_of(value)[0])
+    low, high = exact.ends(by_hand(name, value)[0])
     if isinstance(own, Constant):
         return _constant(name, value, (low, high), own)
     if isinstance(own, Enclosure):

@@ -18,7 +18,7 @@ from bilevel_verify.numbers.exact import Formula, Scalar
 from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.theorems.card import Card, Entry
 from bilevel_verify.theorems.card_parts import Definition, Expression, LetterSpec, Root
-from bilevel_verify.theorems.letters.resolved import Hypothesis, Resolved, ResolvedLetter, scalar_of
+from bilevel_verify.theorems.letters.resolved import Hypothesis, Resolved, ResolvedLetter, by_hand, scalar_of
 from bilevel_verify.theorems.letters.roots import loop_length, run_value, solve_root
 from bilevel_verify.theorems.prescribed import formulas_of, included, is_order
 from bilevel_verify.theorems.reading.declarations import letters_of
@@ -121,7 +121,7 @@ class _Resolver:
         return set(spec.needs) | (free_letters(spec.default.tree) if spec.default else set())
 
     def give_explicit(self, name: str) -> None:
-        scalar, certainty = scalar_of(self.explicit[name])
+        scalar, certainty = by_hand(name, self.explicit[name])
         self.put(name, scalar, "explicit", certainty, chosen=True)
 
     def one(self, name: str) -> None:
@@ -140,6 +140,11 @@ class _Resolver:
             scalar = self.evaluate(definition)
         except MathematicalError as error:
             self.missing[name] = f"{definition.expression.text}: {error}"
+            return
+        except KeyError as error:
+            if error.args != ("oo",):  # every other letter has been looked for
+                raise
+            self.missing[name] = f"{definition.expression.text}: oo is no number"
             return
         self.put(
             name,

@@ -168,6 +168,14 @@ def _tree(node: tree.Node | Expression) -> tree.Node:
     return node.tree if isinstance(node, Expression) else node
 
 
+def by_hand(name: str, value: Any) -> tuple[Scalar, Certainty]:
+    """The number that a letter was given; an error names the letter."""
+    try:
+        return scalar_of(value)
+    except ParameterError as error:
+        raise ParameterError(f"{name}, given by hand: {error}") from None
+
+
 def scalar_of(value: Any) -> tuple[Scalar, Certainty]:
     """A number of any kind as an enclosure: int, Fraction, float (its decimal), text, (lo, hi), Enclosure, Constant.
 
