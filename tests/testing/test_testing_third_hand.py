@@ -13,14 +13,13 @@ from functools import partial, reduce
 
 import numpy as np
 import pytest
-from scipy import linalg, sparse
+from scipy import linalg, optimize, sparse
 
 import bilevel_verify as bv
 from bilevel_verify.testing import (
     BrokenContract,
     Profile,
     assert_hypergradient,
-    assert_inner_solver_rate,
     assert_linear_solver,
     assert_same_iterates,
     assert_stationary,
@@ -102,7 +101,10 @@ def conjugate(apply, b, v, many):
 def tables(oracles, x0, letters, slip=""):
     """RAHGD with every sequence in a dictionary by (t, k), as the paper writes them."""
     eta, theta, B, K, a, b = (letters[n] for n in ("eta", "theta", "B", "K", "alpha", "beta"))
-    solve = lambda x, y, many: accelerated(partial(oracles.grad_y_g, x), y, many, a, b)  # noqa: E731
+
+    def solve(x, y, many):
+        return accelerated(partial(oracles.grad_y_g, x), y, many, a, b)
+
     x, y, v, w, t, k = {(0, 0): x0, (0, -1): x0}, {}, {}, {}, 0, 0
     y[0, -1] = solve(x0, letters["y0"], letters["T_m1"])
     v[0, -1] = y[0, -1]
@@ -261,6 +263,110 @@ def companion(oracles, x0, letters, slip=""):
     return bv.Trajectory(epochs, output=np.mean(ahead[: best + 1], axis=0))
 
 
+def perturbed(oracles, x0, letters, slip=""):
+    """PRAGDA: epochs from a generator, perturbations from a cycle of rows."""
+    eta, theta, B, K, a, b = (letters[n] for n in ("eta", "theta", "B", "K", "alpha", "beta"))
+    noise = itertools.cycle(letters["noise"])
+
+    def epoch(start):
+        y = accelerated(partial(oracles.grad_y_g, start), letters["y0"], letters["T_m1"], a, b)
+        x = before = start
+        for _ in range(K):
+            w = x + (1 - theta) * (x - before)
+            y = accelerated(partial(oracles.grad_y_g, w), y, letters["T_k"], a, b)
+            at = x if slip == "step from x" else w
+            x, before = at - eta * oracles.grad_x_f(w, y), x
+            yield w, x
+
+    start, epochs, again = x0, [], True
+    while again:
+        rows, ahead, again = [start], [], False
+        for w, x in epoch(start):
+            rows.append(x)
+            ahead.append(w)
+            if len(ahead) * np.sum(np.diff(rows, axis=0) ** 2) > B**2:
+                start, again = x + next(noise) * (-1 if slip == "perturbation subtracted" else 1), True
+                break
+        epochs.append(rows)
+    moves = np.linalg.norm(np.diff(rows, axis=0), axis=1)
+    return bv.Trajectory(epochs, output=np.mean(ahead[: K // 2 + int(np.argmin(moves[K // 2 :])) + 1], axis=0))
+
+
+def weights(oracles, x0, letters, slip=""):
+    """AGM-BiO with cuts at z: weights as fractions, A_k never a float."""
+    x = z = x0
+    rows, A = [x0], Fraction(0)
+    for k, level in enumerate(itertools.islice(letters["g_k"], letters["K"])):
+        a = Fraction(letters["gamma"]) * Fraction(k + 1) / Fraction(4 * letters["L_f"])
+        y = x + float(a / (A + a)) * (z - x)
+        at = y if slip == "cut at y" else z
+        c = oracles.grad_g(at)
+        b = level - oracles.value_g(at) + c @ at
+        z = oracles.halfspace(z - float(a) * oracles.grad_f(y)[0], c, b)
+        x, A = x + float(a / (A + a)) * (z - x), A + a
+        rows.append(x)
+    return np.array(rows)
+
+
+def lanczos(apply, b, tolerance, slip=""):
+    """Lanczos with full orthogonalisation and a Cholesky factorisation of the small matrix."""
+    size = float(np.linalg.norm(b))
+    basis, images = [], []
+    new = b / size if size else b
+    while size:
+        basis.append(new)
+        images.append(apply(new))
+        Q, AQ = np.array(basis).T, np.array(images).T
+        z = linalg.cho_solve(linalg.cho_factor((Q.T @ AQ + AQ.T @ Q) / 2), Q.T @ b)
+        rest = b - AQ @ z
+        goal = tolerance * (30 if slip == "thirty times" else 0.9) * size
+        if np.linalg.norm(rest) <= goal or len(basis) == len(b):
+            return Q @ z
+        for _ in range(2):
+            rest = rest - Q @ (Q.T @ rest)
+        new = rest / np.linalg.norm(rest)
+    return np.zeros_like(b)
+
+
+def saddle(oracles, x, slip=""):
+    """The hypergradient from one symmetric system for the step in y and the adjoint, after Newton's method."""
+    y, m = np.zeros(oracles.dy), oracles.dy
+    for _ in range(80):
+        _, mixed, H = oracles.hess_g(x, y)
+        fx, fy = oracles.grad_f(x, y)
+        block = np.block([[np.zeros((m, m)), H], [H, np.zeros((m, m))]])
+        found = linalg.solve(block, np.concatenate([-oracles.grad_y_g(x, y), fy]), assume_a="sym")
+        y = y + found[m:] if slip != "half a step" else y + found[m:] / 2
+        if np.linalg.norm(found[m:]) <= (1e-3 if slip == "ends early" else 1e-12) * (1 + np.linalg.norm(y)):
+            break
+    return fx - mixed @ found[:m]
+
+
+def rooted(oracles, x0, eps, slip=""):
+    """A whole solver by a root of the hypergradient along its negative flow, implicit Euler steps by SciPy."""
+    x, pace = x0, 1.0
+    for _ in range(400):
+        g = saddle(oracles, x)
+        if np.linalg.norm(g) <= (3 * eps if slip == "three eps" else 0.9 * eps):
+            break
+        found = optimize.root(lambda z: z - x + pace * saddle(oracles, z), x - pace * g, tol=1e-10)  # noqa: B023
+        x, pace = (found.x, min(2 * pace, 4.0)) if found.success else (x, pace / 4)
+    return x
+
+
+def by_samples(samples, x, y, upper, lower, slip=""):
+    """Means with exactly rounded sums, sample by sample; one inverse of one batch alone would not be unbiased."""
+
+    def mean(rows):
+        return np.array([math.fsum(column) for column in zip(*rows)]) / len(rows)
+
+    fx = mean([samples.grad_x_f(x, y, [i]) for i in upper])
+    fy = mean([samples.grad_y_f(x, y, [i]) for i in upper])
+    batch = lower if slip == "H of a batch" else None
+    H = np.array([samples.hvp_yy_g(x, y, unit, batch) for unit in np.eye(samples.dy)])
+    return fx - samples.jvp_xy_g(x, y, np.linalg.solve(H, fy), lower)
+
+
 LINES = {
     "ba": (folded, ("warm start", "count by one too few")),
     "f2ba": (lambda *given, slip="": Penalty(slip)(*given), ("z of the pass before", "one step of y")),
@@ -271,6 +377,14 @@ LINES = {
     "pb-apg": (records, ("theta for theta - 1",)),
     "gda-alternating": (sparse_rows, ("not alternating",)),
     "restarted-agd": (companion, ("k/(k+3)", "restart one point early")),
+    "pragda": (perturbed, ("step from x", "perturbation subtracted")),
+    "agm-bio-cut-z": (weights, ("cut at y",)),
+}
+OTHERS = {
+    "Lanczos": (lanczos, assert_linear_solver, "thirty times", "residual too large"),
+    "a saddle-point system": (saddle, assert_hypergradient, "ends early", "wrong hypergradient"),
+    "implicit Euler": (rooted, assert_stationary, "three eps", "not stationary"),
+    "exact sums": (by_samples, assert_unbiased, "H of a batch", "bias"),
 }
 
 
@@ -283,3 +397,21 @@ def test_right_solvers_of_a_third_hand_agree(method):
 def test_slips_of_a_third_hand_are_named(method, slip):
     with pytest.raises(BrokenContract, match=f"line [0-9]+ of {method}|called in line|output|within its budget"):
         assert_same_iterates(partial(LINES[method][0], slip=slip), method, profile_=DEFAULT)
+
+
+@pytest.mark.parametrize("style", OTHERS)
+def test_right_parts_of_a_third_hand_keep_their_contracts(style):
+    part, assertion, slip, broken = OTHERS[style]
+    assertion(part, profile_=SHORT)
+    with pytest.raises(BrokenContract, match=broken):
+        assertion(partial(part, slip=slip), profile_=DEFAULT)
+
+
+def test_a_name_that_no_oracle_has_is_answered_with_those_that_are_there():
+    with pytest.raises(BrokenContract, match=r"hess_yy_g.*there are hess_g.*, at test_testing_third_hand.py:[0-9]+"):
+        assert_same_iterates(lambda oracles, x0, letters: oracles.hess_yy_g(x0, x0), "ba", profile_=SHORT)
+
+
+def test_the_line_that_calls_an_inner_algorithm_is_named():
+    with pytest.raises(BrokenContract, match="line 4 of AGD, called in line 15 of rahgd"):
+        assert_same_iterates(partial(tables, slip="no fresh y"), "rahgd", profile_=SHORT)
