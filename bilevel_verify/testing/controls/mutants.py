@@ -162,6 +162,8 @@ def _only_unread_indices(slip: Slip) -> bool:
     assert source is not None
     families = source.algorithm.families
     unread = {name: set(indices) - tree.letters(formula.tree) for name, (indices, formula) in families.items()}
+    if not any(unread.values()):
+        return False
 
     def without(node: tree.Node) -> tree.Node:
         if isinstance(node, tree.Index) and node.base in unread:
