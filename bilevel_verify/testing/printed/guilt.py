@@ -38,6 +38,6 @@ def _every() -> tuple[Kept, ...]:
 
 def _read(one: dict[str, Any]) -> Kept:
     n = len(one["spectrum"])
-    sizes = (tuple(one[name]) for name in ("weights", "mirror"))
-    block = Block(tuple(one["spectrum"]), ("cos",) * n, *sizes, (0,) * n)
+    spectrum, weights, mirror = (tuple(one[name]) for name in ("spectrum", "weights", "mirror"))
+    block = Block(spectrum, ("cos",) * n, weights, mirror, (0,) * n)
     return Instance("single_level", block), np.array(one["start"]), {name: one[name] for name in LETTERS}
