@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--part", nargs="+", choices=("controls", "references", "own", "slips", "promises"), default=["controls", "own"]
     )
-    parser.add_argument("--count", type=int, default=960, help="slips that are drawn")
+    parser.add_argument("--count", type=int, default=1020, help="slips that are drawn")
     parser.add_argument(
         "--minutes", type=float, default=600.0, help="slips: stop after so long; the same command goes on"
     )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import time
+import tomllib
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +20,7 @@ from bilevel_verify.testing.instances import biting, decoding
 from bilevel_verify.testing.trials.common import Function, name_of
 from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile
 from bilevel_verify.testing.trials.ledger import Entry, note
+from bilevel_verify.testing.trials.trying import EXAMPLE_VARIABLE
 
 EXAMPLES = {"quick": 4, "thorough": 11}
 """Examples of a promise: a whole verification each, up to seconds long."""
@@ -74,9 +80,25 @@ def _cases(
     if problem is not None:
         yield (problem.problem() if hasattr(problem, "problem") else problem), x0, 0.1
         return
+    kept = _written(statement)
+    if kept is not None:
+        yield kept
+        return
     many = EXAMPLES.get(chosen.name, min(chosen.examples, max(EXAMPLES.values())))
     for instance, start, eps in examples_for(kind or kind_of(statement), many, seed):
         yield instance.problem(), (start if x0 is None else x0), eps
+
+
+def _written(statement: Any) -> tuple[Any, list[float], float] | None:
+    """The problem, start and tolerance of a file that a failure of this statement wrote, if one is asked for."""
+    from bilevel_verify.problems.files import from_spec
+
+    file = Path(os.environ.get(EXAMPLE_VARIABLE, "").strip() or os.sep)
+    text = file.read_text(encoding="utf8") if file.is_file() else ""
+    found = re.search(
+        rf"^# x0 = (.*), eps = (.*)$(?s:.*)^# {EXAMPLE_VARIABLE}={re.escape(str(statement))}$", text, re.M
+    )
+    return None if found is None else (from_spec(tomllib.loads(text)), json.loads(found[1]), float(found[2]))
 
 
 def examples_for(kind: str, many: int, seed: int | None = None) -> Iterator[tuple[Any, list[float], float]]:
@@ -127,6 +149,7 @@ def _judge(solver: Function, statement: Any, stated: Any, options: dict[str, Any
 
     text = f"# x0 = {options['x0']}, eps = {options['eps']}\n"
     text += dump(stated) if isinstance(stated, Problem) else f"# {stated}\n"
+    text += f"# {EXAMPLE_VARIABLE}={statement}\n"
     who, errors = name_of(solver), list[BrokenContract]()
     found = verify(stated, statement, method=_watched(solver, errors, chosen), **options)
     if errors:
@@ -140,7 +163,8 @@ def _judge(solver: Function, statement: Any, stated: Any, options: dict[str, Any
         own = {row.claim for row in verify(stated, statement, **options).claims if _is_broken(row)}
         for row in (row for row in suspects if row.claim not in own):
             sides = f"{row.left} = {row.measured}, but {row.right} = {row.bound} ({row.reason})"
-            raise BrokenContract(f"{found.statement}, claim {row.claim}", row.where or "the run", sides, text, who)
+            claim = f"{found.statement}, claim {row.claim}{f' ({row.source} of the paper)' if row.source else ''}"
+            raise BrokenContract(claim, row.where or "the run", sides, text, who)
     return sum(1 for row in found.claims if row.verdict not in ("undecided", "not applicable"))
 
 

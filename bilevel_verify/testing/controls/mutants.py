@@ -32,7 +32,7 @@ from bilevel_verify.theorems.rewrite import rebuild
 
 MUTATED = (
     "restarted-agd restarted-hb restarted-agd-practical restarted-agd-perturbed agd-jin rahgd pragda ragd-gs "
-    "accf2ba f2ba aid-bio itd-bio fsba lmcn agm-bio r-apm"
+    "accf2ba f2ba aid-bio itd-bio fsba lmcn agm-bio r-apm convex-until-guilty"
 ).split()
 """Methods whose pseudo-code gets slips."""
 POOL = 60
@@ -121,12 +121,25 @@ REASONS = (
     ("factor 2 too many", "2*0*x_int", "twice the zero vector is the zero vector"),
 )
 """Operator, a part of the line after it, why nothing changes."""
+_EPOCHS = "t only counts the epochs: they begin at any number, and may leave some out"
+_ENDLESS = "a loop without end, as before: the return ends it"
+_PROOF = "line 17 cannot go on without the proof that this loop finds: it is found before j reaches k"
+GUILTY = "convex-until-guilty"
 ALONE = {
-    ("convex-until-guilty", "1", "number one too large", "1"): "t only counts the epochs: they begin at any number",
-    ("convex-until-guilty", "16", "number one too large", "2"): "a flag that is compared with 0 only",
-    ("convex-until-guilty", "13", "half of a test", "guilty == 1"): (
-        "line 17 cannot go on without the proof that this loop finds: it is found before j reaches k"
-    ),
+    (GUILTY, "1", "number one too large", "1"): _EPOCHS,
+    (GUILTY, "1", "number one too small", "-1"): _EPOCHS,
+    (GUILTY, "19", "number one too large", "2"): _EPOCHS,
+    (GUILTY, "19", "line too late", "after if norm(grad_f(p)) <= eps"): _EPOCHS,
+    (GUILTY, "2", "test strict or not", "0 <= 1"): _ENDLESS,
+    (GUILTY, "2", "number one too small", "-1"): _ENDLESS,
+    (GUILTY, "2", "number one too large", "2"): _ENDLESS,
+    (GUILTY, "3", "number one too small", "-1"): "a flag that is compared with 1 only",
+    (GUILTY, "15", "number one too small", "-1"): "a flag that is compared with 1 only",
+    (GUILTY, "11", "number one too large", "2"): "a flag that is compared with 0 only",
+    (GUILTY, "16", "number one too large", "2"): "a flag that is compared with 0 only",
+    (GUILTY, "7", "another sequence", "x[t,0]"): "x[t,0] and y[t,0] are one point",
+    (GUILTY, "13", "half of a test", "guilty == 1"): _PROOF,
+    (GUILTY, "13", "test strict or not", "j <= k"): _PROOF,
 }
 """Method, line, operator, the part after it: why nothing changes."""
 
@@ -149,6 +162,8 @@ def _only_unread_indices(slip: Slip) -> bool:
     assert source is not None
     families = source.algorithm.families
     unread = {name: set(indices) - tree.letters(formula.tree) for name, (indices, formula) in families.items()}
+    if not any(unread.values()):
+        return False
 
     def without(node: tree.Node) -> tree.Node:
         if isinstance(node, tree.Index) and node.base in unread:

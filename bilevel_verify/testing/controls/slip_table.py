@@ -24,7 +24,7 @@ from bilevel_verify.testing.trials.contracts import QUICK, THOROUGH, Profile
 DATA, PAGE = "slips.jsonl", "slips.md"
 BEGIN, END = "<!-- slips: written by the command, not by hand -->\n", "<!-- slips end -->\n"
 JUDGES = (
-    *(f"printed/{name}" for name in "cases comparing drawing oracles order products running slips".split()),
+    *(f"printed/{name}" for name in "cases comparing drawing guilt oracles order products running slips".split()),
     *(f"instances/{name}" for name in ("blocks", "counting", "data_sums", "decoding", "families", "ridges", "simple")),
     "assertions/same_lines",
     "controls/mutants",
@@ -72,6 +72,7 @@ def fingerprint() -> str:
     home, found = Path(testing.__file__).parent, hashlib.sha256()
     for name in JUDGES:
         found.update((home / f"{name}.py").read_bytes())
+    found.update((home / "instances/guilty.toml").read_bytes())
     for method in MUTATED:
         source = printed(method)
         assert source is not None

@@ -12,9 +12,10 @@ FILES = {
     "single_level": Path(__file__).with_name("biting.toml"),
     "simple_bilevel": Path(__file__).with_name("biting_simple.toml"),
     "bilevel": Path(__file__).with_name("biting_bilevel.toml"),
+    "minimax": Path(__file__).with_name("biting_minimax.toml"),
 }
 """Kinds of problems that have such examples."""
-BESIDE = ("bilevel",)
+BESIDE = ("bilevel", "minimax")
 """Kinds whose few examples stand beside drawn ones."""
 
 

@@ -22,11 +22,11 @@ from bilevel_verify.testing.instances import decoding
 from bilevel_verify.testing.instances.decoding import Reader
 from bilevel_verify.testing.instances.families import Instance
 from bilevel_verify.testing.instances.simple import SimpleInstance
+from bilevel_verify.testing.printed import guilt
 from bilevel_verify.testing.printed.drawing import (
     INEXACT,
     SADDLES,
     Letters,
-    guilty,
     one_level,
     simple_letters,
     start,
@@ -101,21 +101,25 @@ def example(method: str, data: bytes) -> tuple[Example, Transcript] | None:
     if printed is None:
         raise InputError(f"no pseudo-code of {method} is known line by line: give a transcription as reference=")
     read = Reader(data)
-    instance = _instance(read, data[decoding.POINTS :], method)
-    x0 = start(read, instance.dx)
-    if isinstance(instance, SimpleInstance):
-        found = Example(instance, *simple_letters(read, method, instance, x0))
-    elif instance.dy:
-        found = Example(instance, x0, two_levels(read, method, instance))
-    else:
-        found = Example(instance, *one_level(read, method, instance, x0))
-    found = Example(instance, found.x0, _needed(printed, found.parameters))
-    found = _proving(printed, found, read)
+    kept = method in guilt.METHODS and read.upto(3) > 0
+    found = Example(*guilt.found(read.upto(255))) if kept else _drawn(read, data[decoding.POINTS :], method)
+    found = Example(found.instance, found.x0, _needed(printed, found.parameters))
     found = _averaging(printed, _ending(printed, _restarting(printed, found, read), read), read)
     whole = transcribe(printed, found.oracles(), found.x0, found.parameters, watched=True)
     if whole.halted or not _steady(printed, found, whole):
         return None
     return found, whole
+
+
+def _drawn(read: Reader, rest: bytes, method: str) -> Example:
+    """An instance with a start and letters, as bytes have them."""
+    instance = _instance(read, rest, method)
+    x0 = start(read, instance.dx)
+    if isinstance(instance, SimpleInstance):
+        return Example(instance, *simple_letters(read, method, instance, x0))
+    if instance.dy:
+        return Example(instance, x0, two_levels(read, method, instance))
+    return Example(instance, *one_level(read, method, instance, x0))
 
 
 def _needed(printed: Printed, letters: Mapping[str, object]) -> Letters:
@@ -198,36 +202,6 @@ def _ending_by_the_model(printed: Printed, found: Example, at: int, margin: floa
         hessian = danskin_operator(asked)(x, y, letters["K_p"], letters["l1"], letters["kappa1"])
     eps = (letters["M"] * (128 * model_value(u, hessian, letters["M"], s)) ** 2) ** (1 / 3) * (1 + margin)
     return Example(found.instance, found.x0, {**letters, "eps": float(f"{eps:.9g}")}) if eps > 0 else found
-
-
-TRIES = 24
-
-
-def _proving(printed: Printed, found: Example, read: Reader) -> Example:
-    """For "convex until proven guilty": a start and letters at random with which a run does what few runs do.
-
-    Drawn here: the first point is the proof (line 7), or the way itself is from its third point on (line 15).
-    """
-    instance = found.instance
-    if printed.method != "convex-until-guilty" or not isinstance(instance, Instance) or instance.p.mu > 0:
-        return found
-    wanted, rng = (None, _ends_above, _proven_late)[read.upto(2)], np.random.default_rng(read.upto(255))
-    for _ in range(TRIES if wanted is not None else 0):
-        one = Example(instance, *guilty(rng, instance))
-        run = transcribe(printed, one.oracles(), one.x0, one.parameters, watched=True, statements=3000)
-        if wanted is not None and not run.halted and wanted(run):
-            return one
-    return found
-
-
-def _ends_above(run: Transcript) -> bool:
-    return any((event.place.label, event.name) == ("7", "w") for event in run.events)
-
-
-def _proven_late(run: Transcript) -> bool:
-    ways = [event.value for event in run.events if (event.place.label, event.name) == ("15", "a")]
-    early = [point for (_, k), point in run.sequences["y"].items() if k < 2]
-    return any(not any(np.array_equal(a, point) for point in early) for a in ways)
 
 
 def _averaging(printed: Printed, found: Example, read: Reader) -> Example:

@@ -26,14 +26,16 @@ STATEMENTS = 12_000
 
 
 class Place(NamedTuple):
-    """A line: its label in the paper, its place in the text, and the called algorithm it stands in (or "")."""
+    """A line: its label in the paper, its place in the text, the called algorithm it stands in, the line that calls."""
 
     label: str
     number: int
     inside: str = ""
+    caller: str = ""
 
     def __str__(self) -> str:
-        return f"line {self.label or self.number}{f' of {self.inside}' if self.inside else ''}"
+        called = f", called in {self.caller}" if self.caller else ""
+        return f"line {self.label or self.number}{f' of {self.inside}' if self.inside else ''}{called}"
 
 
 START = Place("", 0)
@@ -77,9 +79,10 @@ class _Watched(Machine):
     def __init__(self, *arguments: Any, trail: list[Event] | None, inside: str = "", place: list[Place]) -> None:
         super().__init__(*arguments)
         self.trail, self.inside, self.place = trail, inside, place
+        self.caller = str(place[0]) if inside else ""
 
     def statement(self, statement: script.Statement) -> None:
-        self.place[0] = Place(statement.label, statement.number, self.inside)
+        self.place[0] = Place(statement.label, statement.number, self.inside, self.caller)
         super().statement(statement)
 
     def assign(self, target: Any, value: Value) -> None:

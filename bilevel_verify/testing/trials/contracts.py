@@ -6,11 +6,13 @@ import os
 import signal
 import threading
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -173,11 +175,27 @@ def call(function: Callable[..., object], *arguments: Any, where: str, limit: Pr
     except SystemExit as error:
         raise BrokenContract("raises", where, f"SystemExit: {error.code}") from None
     except Exception as error:
-        raise BrokenContract("raises", where, f"{type(error).__name__}: {error}") from error
+        raise BrokenContract("raises", where, _said(error)) from error
     returned()
     if any(not np.array_equal(now, then, equal_nan=True) for now, then in before):
         raise BrokenContract("changes its input", where, "an array that was passed in was overwritten")
     return result
+
+
+def _said(error: Exception) -> str:
+    """What an exception says, the names like the one that is not there, and the line of the user's file."""
+    said = f"{type(error).__name__}: {error}"
+    if isinstance(error, AttributeError) and hasattr(error.obj, "dx"):
+        there = [name for name in dir(error.obj) if not name.startswith("_")]
+        said += f" (there are {', '.join(get_close_matches(error.name or '', there, 3, 0.5) or there)})"
+    files = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    own = [f"{file.name}:{line}" for file, line in files if file.exists() and not _is_library(file)]
+    return said + (f", at {own[-1]}" if own else "")
+
+
+def _is_library(file: Path) -> bool:
+    """Whether a file is this package's or an installed one's."""
+    return file.is_relative_to(Path(__file__).parents[2]) or "site-packages" in file.parts
 
 
 def vector(value: object, length: int, where: str) -> FloatArray:
