@@ -89,6 +89,22 @@ def test_forms_of_numbers_are_proved_exactly_where_their_matrix_is_semidefinite(
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "0 <= sqrt(t)*(norm(u)**2 + norm(v)**2)",  # the minor of u, v is t
+        "0 <= sqrt(t)*sqrt(t)*norm(u)**2",
+        "t*norm(u)**2 == (sqrt(t)**2 + log(t) - log(t) + abs(t) - sqrt(t)**2)*norm(u)**2",
+        "sqrt(t)*norm(u)**2 + 1 - sqrt(t)*sqrt(t) <= sqrt(t)*norm(u)**2 + 1",
+    ],
+)
+def test_nothing_is_refuted_where_a_side_has_no_value(text: str) -> None:
+    """Found by a rotating seed: the determinant of a matrix of imaginary numbers is a negative number."""
+    assert steps.decide_step(step_of(text, "t = [-1, 1]"), ("u", "v"), effort=2.0).outcome != "refuted"
+    false = step_of("sqrt(t)*norm(u)**2 <= t*norm(u)**2", "t = [-1, 1]")
+    assert steps.decide_step(false, ("u", "v"), effort=2.0).outcome == "refuted"
+
+
+@pytest.mark.parametrize(
     ("text", "outcome", "said"),
     [
         ("norm(u)**2 <= norm(u)**2 + norm(v)**2", "proved", "all 7 principal minors are nonnegative"),
@@ -157,7 +173,7 @@ def test_an_undecided_minor_and_an_empty_range_are_no_verdict(monkeypatch: pytes
     monkeypatch.setattr(steps, "feasible_point", lambda *_: None)
     found = steps._decided(claim, ("u", "v"), 0, 2.0)
     assert (found.outcome, found.point) == ("undecided", {})
-    assert "is negative, no point of the range was found" in found.certificate
+    assert "is negative, no point of the range was found at which" in found.certificate
     assert steps._decided(step_of("0 < norm(u)**2"), ("u",), 0, 2.0).outcome == "undecided"
     monkeypatch.setattr(steps, "decide", lambda *_, **__: Decision("undecided", "x", "why"))
     found = steps._decided(claim, ("u", "v"), 0, 2.0)

@@ -20,10 +20,12 @@ from bilevel_verify.audit.scalar.attack import attack, feasible_point
 from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
+from bilevel_verify.audit.scalar.field import Field
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 
 ZERO = tree.Number(Fraction(0))
+NOWHERE = "no point of the range was found at which both sides have a value"
 Linear = dict[str, sympy.Expr]
 Pair = tuple[str, str]
 
@@ -70,20 +72,36 @@ def _decided(claim: ScalarClaim, vectors: tuple[str, ...], seed: int, effort: fl
     if claim.op in (">=", ">"):
         difference = Form({}).plus(difference, sympy.S.NegativeOne)
     if claim.op == "==":
-        return _coefficients(claim, difference, seed)
+        return _coefficients(claim, difference, vectors, seed)
     if claim.op in ("<", ">") and difference.constant == 0:
-        point = feasible_point(claim, {}, seed)
+        point = _point(claim, vectors, {}, seed)
         text = "both sides are 0 where all vectors are 0"
         return Decision("refuted" if point is not None else "undecided", "step algebra", text, point or {})
     return _semidefinite(claim, difference, vectors, seed, effort)
 
 
-def _coefficients(claim: ScalarClaim, difference: Form, seed: int) -> Decision:
+def _point(
+    claim: ScalarClaim, vectors: tuple[str, ...], given: Mapping[str, Fraction], seed: int
+) -> dict[str, Fraction] | None:
+    """A point of the range that continues ``given`` and at which both sides have a value, whatever the vectors.
+
+    A form is simplified on the way (``sqrt(t)*sqrt(t)`` is t): where it has a value, the sides may have none.
+    """
+    point = feasible_point(claim, given, seed)
+    if point is None:
+        return None
+    numbers = {**point, **dict.fromkeys(vectors, Fraction(1))}
+    return point if Field(in_dimensions(claim, vectors)).has_values(numbers) else None
+
+
+def _coefficients(claim: ScalarClaim, difference: Form, vectors: tuple[str, ...], seed: int) -> Decision:
     """An equality for all vectors: every coefficient is zero."""
     for name, value in [*difference.pairs.items(), ("constant", difference.constant)]:
         decision = decide(replace(claim, left=to_tree(sympy.expand(value)), op="==", right=ZERO), seed=seed)
         if decision.outcome != "proved":
             place = f"coefficient of {name}: {sympy.factor(value)}"
+            if decision.outcome == "refuted" and _point(claim, vectors, decision.point, seed) is None:
+                return Decision("undecided", "step algebra", f"{place}: not 0, {NOWHERE}")
             return replace(decision, engine="step algebra", certificate=f"{place}; {decision.certificate}")
     return Decision("proved", "step algebra", f"all {len(difference.pairs) + 1} coefficients agree")
 
@@ -108,9 +126,9 @@ def _semidefinite(claim: ScalarClaim, difference: Form, vectors: tuple[str, ...]
             continue
         where = f"principal minor of {', '.join(vectors[i] for i in rows)}" if rows else "the constant"
         if decision.outcome == "refuted":
-            point = feasible_point(claim, decision.point, seed)
+            point = _point(claim, vectors, decision.point, seed)
             if point is None:
-                return Decision("undecided", "step algebra", f"{where} is negative, no point of the range was found")
+                return Decision("undecided", "step algebra", f"{where} is negative, {NOWHERE}")
             shown = _vectors(matrix, rows, vectors, point) if rows else "there all vectors are 0"
             text = f"{where} is negative; {shown}"
             return replace(decision, engine="step algebra", certificate=text, point=point)

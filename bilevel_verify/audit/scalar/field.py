@@ -81,6 +81,10 @@ class Field:
         """Both sides at a rational point if it refutes the claim in ball arithmetic, else None."""
         return self._at(point, refuting=True)
 
+    def has_values(self, point: Mapping[str, Fraction]) -> bool:
+        """Whether every condition holds at a rational point and both sides have a value there, in ball arithmetic."""
+        return self._at(point, refuting=False) is not None
+
     def ratio_at(self, point: Mapping[str, Fraction]) -> float | None:
         """Left/right (right/left of ``>=``) in balls; None where a condition fails or the larger side is not positive.
 
