@@ -212,7 +212,7 @@ def test_needed_instructions():
     assert reachable(chain, (0,)) == [True, False, False, False]
     assert program_of((x, y, x), [x, y]).shape == (3,)
     assert program_of(sympy.Matrix([[x, y, x], [y, x, y]]), [x, y]).shape == (2, 3)
-    with pytest.raises(ExpressionError, match="MatrixSymbol cannot be computed: A$"):  # it has a shape, no entries
+    with pytest.raises(ExpressionError, match=r"MatrixSymbol cannot be computed: A$"):  # it has a shape, no entries
         program_of(sympy.MatrixSymbol("A", 2, 2), [x])
 
 
