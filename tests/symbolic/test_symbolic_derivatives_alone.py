@@ -212,15 +212,8 @@ def test_sums_and_products_of_matrices() -> None:
 
 
 HELD = bv.bilevel(f="x1*y1", g="(y1 - x1)**2", x="x1", y="y1", feasible=bv.Box(lo=(0,), hi=(1,)))
-QUANTITIES = (
-    "grad_y_star",
-    "v_star",
-    "hypergradient",
-    "hyper_hessian",
-    "penalty",
-    "penalty_gradient",
-    "penalty_hessian",
-)
+LEVELS = ("grad_y_star", "v_star", "hypergradient", "hyper_hessian")
+QUANTITIES = (*LEVELS, "penalty", "penalty_gradient", "penalty_hessian")
 
 
 @pytest.mark.parametrize(
