@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from fractions import Fraction
+from itertools import count
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import tree
@@ -35,23 +36,30 @@ def rebuild(node: tree.Node, change: Callable[[tree.Node], tree.Node]) -> tree.N
 
 def with_child(node: tree.Node, place: int, child: tree.Node) -> tree.Node:
     """The same node with its direct sub-tree number ``place`` replaced."""
-    count = iter(range(10**6))
-    return rebuild(node, lambda part: child if next(count) == place else part)
+    number = count()
+    return rebuild(node, lambda part: child if next(number) == place else part)
 
 
 def substitute(node: tree.Node, values: Mapping[str, tree.Node]) -> tree.Node:
-    """Replace free letters by trees; an index bound by a sum hides a letter of the same name."""
+    """Replace free letters by trees.
+
+    An index bound by a sum hides a letter of the same name, and is renamed where a tree that is put in mentions it.
+    """
     match node:
         case tree.Letter(name=name):
             return values.get(name, node)
         case tree.Call() if (bound := binder(node)) is not None:
             index, lo, hi = bound
-            inner = {k: v for k, v in values.items() if k != index}
-            span = node.arguments[-1]
-            assert isinstance(span, tree.Tuple)
-            body = tuple(substitute(a, inner) for a in node.arguments[:-1])
-            ends = replace(span, items=(span.items[0], substitute(lo, values), substitute(hi, values)))
-            return replace(node, arguments=(*body, ends))
+            inside = set().union(*(free_letters(a) for a in node.arguments[:-1]))
+            inner = {k: v for k, v in values.items() if k != index and k in inside}
+            put_in = set().union(*map(free_letters, inner.values()))
+            new = index
+            if index in put_in:
+                new = next(name for n in count(1) if (name := f"{index}_{n}") not in put_in | inside)
+                inner[index] = tree.Letter(new)
+            body = (substitute(a, inner) for a in node.arguments[:-1])
+            span = replace(node.arguments[-1], items=(tree.Letter(new), substitute(lo, values), substitute(hi, values)))
+            return replace(node, arguments=(*body, span))
     return rebuild(node, lambda part: substitute(part, values))
 
 
