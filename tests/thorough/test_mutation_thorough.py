@@ -1,7 +1,8 @@
 """Slips in every room, more than 1,500 in all, within two hours; what was interrupted goes on. Writes its report.
 
-``BILEVEL_VERIFY_SEED`` chooses the mutants (the day without it), ``BILEVEL_VERIFY_EACH`` how many of a room,
-``BILEVEL_VERIFY_MINUTES`` when a slice ends: it is reported as far as it came, fails, and goes on when started again.
+``BILEVEL_VERIFY_SEED`` chooses the mutants (the day without it) and not what the tests draw, ``BILEVEL_VERIFY_EACH``
+how many of a room, ``BILEVEL_VERIFY_MINUTES`` when a slice ends: it is reported as far as it came, fails, and goes on
+when started again.
 First the fast tests that reach the slip are run, then what they left alive under all tests of the tables
 (``BILEVEL_VERIFY_FAST=1``: without this second part, which is stricter).
 """
@@ -39,7 +40,10 @@ class Slice:
         """One run of the driver in what is left of the time."""
         left = max(0.0, self.until - time.monotonic())
         command = [sys.executable, str(ROOT / "tests" / "mutation" / "run.py"), *words, "--seconds", f"{left:.0f}"]
-        return subprocess.run([*command, "--jobs", JOBS], stdout=subprocess.PIPE, text=True, check=False)
+        same_draws = {name: value for name, value in os.environ.items() if name != "BILEVEL_VERIFY_SEED"}
+        return subprocess.run(
+            [*command, "--jobs", JOBS], stdout=subprocess.PIPE, text=True, check=False, env=same_draws
+        )
 
 
 def last(run: subprocess.CompletedProcess[str]) -> str:
