@@ -131,6 +131,38 @@ def test_the_distance_from_phi_of_a_problem() -> None:
     assert _gap_to_phi(P, 0.5) is None
 
 
+# --- the gap of a start
+
+
+@pytest.mark.parametrize(("x0", "certainty"), [(0.5, "certified"), (1.0, "certified"), (1.5, "computed")])
+def test_a_gap_is_no_surer_than_phi_at_its_start(x0: float, certainty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond |x| = sqrt(2) the lower level is not convex: what was found there may be another stationary point."""
+    g = "(2 - x1**2)*y1**2/2 - x1*y1 + y1**4/100"
+    truth = bv.truth(bv.bilevel(f="x1 + y1**2", g=g, x="x1", y="y1", domain={"x1": (-1, 1)}))
+    monkeypatch.setattr(type(truth), "phi_min", lambda self: Enclosure(-2.0, 0.0, "certified"))
+    assert truth.phi([x0]).certainty == certainty
+    assert truth.delta([x0]).certainty == certainty
+
+
+def test_a_gap_is_between_the_far_ends_and_never_negative(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = bv.truth(single("x1**2", x1=(-1, 1)))
+    for start, least, certainty in (
+        (Enclosure(2.0, 0.5, "certified"), Enclosure(0.5, 0.25, "computed"), "computed"),
+        (Enclosure(0.0, 0.5, "sampled"), Enclosure(0.0, 0.25, "certified"), "sampled"),
+    ):
+        monkeypatch.setattr(type(truth), "phi", lambda self, x, start=start: start)
+        monkeypatch.setattr(type(truth), "phi_min", lambda self, least=least: least)
+        found = truth.delta([1.0])
+        low = max(F(0), F(float(start.value)) - F(float(least.value)) - F(3, 4))
+        high = F(float(start.value)) - F(float(least.value)) + F(3, 4)
+        assert F(found.lower) <= low
+        assert found.lower >= -1e-15
+        assert high <= F(found.upper) <= high + F(1, 10**14)
+        assert found.certainty == certainty
+    monkeypatch.setattr(type(truth), "phi_min", lambda self: Enclosure(-INF, 0.0, "computed"))
+    assert (truth.delta([1.0]).value, truth.delta([1.0]).certainty) == (INF, "computed")
+
+
 # --- floors
 
 
