@@ -356,7 +356,7 @@ def test_solutions_of_simple_bilevel_problems_keep_the_certainty_of_the_truth(we
     assert functions.call("f", [v.vector([0.5])])[1] == "certified"
 
 
-@pytest.mark.parametrize(("x", "radius"), [("0", "0"), ("1/3", "0"), ("1/2**60/2**10", "0"), ("0", "1/4"), ("1/3", "1/8")])
+@pytest.mark.parametrize(("x", "radius"), [("0", "0"), ("1/3", "0"), ("1/2**63", "0"), ("0", "1/4"), ("1/3", "1/8")])
 def test_a_distance_holds_for_all_of_its_point(x: str, radius: str) -> None:
     """|x - 1| where the truth room knows the distance from floats alone, exactly."""
     simple = bv.simple_bilevel(f="x1**2", g="(x1 - 1)**2", x="x1")

@@ -239,6 +239,15 @@ def test_each_kind_has_its_quantities(problem: Any, has: tuple[str, ...]) -> Non
         assert made.quantity(name) is not None
 
 
+@pytest.mark.parametrize("name", ["phi", "hypergradient", "hyper_hessian"])
+def test_without_a_hyper_objective_the_refusal_says_so(name: str) -> None:
+    with pytest.raises(InputError, match="has no hyper-objective"):
+        getattr(Derivatives(SIMPLE), name)
+    with pytest.raises(InputError, match="the hyper-objective's derivative has no one formula"):
+        getattr(Derivatives(HELD), name)
+    assert Derivatives(HELD).y_star is None  # clipped: what g alone says of y* is not true
+
+
 def test_a_numerator_is_no_quantity_but_a_block() -> None:
     made = Derivatives(TWO)
     assert made.quantity("g_xy") == made.block("g_xy")
