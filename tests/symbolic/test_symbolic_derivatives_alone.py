@@ -245,6 +245,8 @@ def test_without_a_hyper_objective_the_refusal_says_so(name: str) -> None:
         getattr(Derivatives(SIMPLE), name)
     with pytest.raises(InputError, match="the hyper-objective's derivative has no one formula"):
         getattr(Derivatives(HELD), name)
+    with pytest.raises(InputError, match="grad_y_star has no one formula"):
+        _ = Derivatives(HELD).grad_y_star
     assert Derivatives(HELD).y_star is None  # clipped: what g alone says of y* is not true
 
 

@@ -60,6 +60,8 @@ class SimpleFunctions:
         ------
         KeyError : a symbol that a simple bilevel problem does not have.
         """
+        if len(arguments) != (name not in SOLUTIONS):
+            raise EvaluationError(f"{name} has no meaning with {len(arguments)} arguments")
         if name in SOLUTIONS:
             return self._solution(name)
         if name == "dist":
