@@ -4,7 +4,10 @@
 how many of a room, ``BILEVEL_VERIFY_MINUTES`` when a slice ends: it is reported as far as it came, fails, and goes on
 when started again.
 First the fast tests that reach the slip are run, then what they left alive under all tests of the tables
-(``BILEVEL_VERIFY_FAST=1``: without this second part, which is stricter).
+(``BILEVEL_VERIFY_FAST=1``: without this second part, which is stricter); at last the named slips.
+
+Rooms may be run one by one beforehand, with ``run.py --room NAME --each N --seed S --fast --reached-only`` and the
+``--json`` of :func:`log_of`: what stands there is not run again.
 """
 
 from __future__ import annotations
@@ -73,15 +76,20 @@ def report(sample: subprocess.CompletedProcess[str], scores: str, slips: subproc
     )
 
 
+def log_of(seed: str, each: str) -> Path:
+    """File in which every result of a seed is kept."""
+    return plans.kept() / f"thorough-{seed}-{each}.jsonl"
+
+
 def test_a_slip_would_be_noticed_in_every_room() -> None:
-    log = plans.kept() / f"thorough-{SEED}-{EACH}.jsonl"
-    scores = plans.kept() / f"thorough-{SEED}-{EACH}.md"
+    log = log_of(SEED, EACH)
+    scores = log.with_suffix(".md")
     wanted = ["--each", EACH, "--seed", SEED, "--json", str(log)]
     this = Slice()
-    slips = this.run("--slips", "--at-least", "100", "--json", str(log))
     sample = this.run(*wanted, *QUICK, *(["--table", str(scores)] if FAST_ALONE else []))
     if not FAST_ALONE:  # what the fast tests notice is not run again
         sample = this.run(*wanted, "--table", str(scores))
+    slips = this.run("--slips", "--at-least", "100", "--json", str(log))
     if sample.returncode in (0, 1, INTERRUPTED):
         REPORT.write_text(report(sample, scores.read_text(encoding="utf-8"), slips), encoding="utf-8")
     assert INTERRUPTED not in (sample.returncode, slips.returncode), "the time is over; the same command goes on"
