@@ -72,11 +72,13 @@ WRONG = [
 ]
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(("left", "right"), PROVED)
 def test_normal_forms_prove(left: str, right: str) -> None:
     assert prove_identity(identity(left, right)).outcome == "proved"
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(("left", "right"), WRONG)
 def test_normal_forms_do_not_prove_what_is_wrong(left: str, right: str) -> None:
     assert prove_identity(identity(left, right)).outcome == "undecided"
