@@ -40,10 +40,12 @@ def with_child(node: tree.Node, place: int, child: tree.Node) -> tree.Node:
     return rebuild(node, lambda part: child if next(number) == place else part)
 
 
-def substitute(node: tree.Node, values: Mapping[str, tree.Node]) -> tree.Node:
+def substitute(node: tree.Node, values: Mapping[str, tree.Node], caught: bool = False) -> tree.Node:
     """Replace free letters by trees.
 
-    An index bound by a sum hides a letter of the same name, and is renamed where a tree that is put in mentions it.
+    An index bound by a sum hides a letter of the same name, and is renamed where a tree that is put in mentions it;
+    unless ``caught``: a definition that mentions an index means it wherever it stands (``theta = k/(k + 1)`` in
+    ``sum(theta, (k, 0, K))``), as :class:`bilevel_verify.checks.claims.evaluate.Evaluator` reads it.
     """
     match node:
         case tree.Letter(name=name):
@@ -54,19 +56,19 @@ def substitute(node: tree.Node, values: Mapping[str, tree.Node]) -> tree.Node:
             inner = {k: v for k, v in values.items() if k != index and k in inside}
             put_in = set().union(*map(free_letters, inner.values()))
             new = index
-            if index in put_in:
+            if index in put_in and not caught:
                 new = next(name for n in count(1) if (name := f"{index}_{n}") not in put_in | inside)
                 inner[index] = tree.Letter(new)
-            body = (substitute(a, inner) for a in node.arguments[:-1])
-            span = replace(node.arguments[-1], items=(tree.Letter(new), substitute(lo, values), substitute(hi, values)))
-            return replace(node, arguments=(*body, span))
-    return rebuild(node, lambda part: substitute(part, values))
+            body = (substitute(a, inner, caught) for a in node.arguments[:-1])
+            ends = (substitute(end, values, caught) for end in (lo, hi))
+            return replace(node, arguments=(*body, replace(node.arguments[-1], items=(tree.Letter(new), *ends))))
+    return rebuild(node, lambda part: substitute(part, values, caught))
 
 
 def written_out(node: tree.Node, values: Mapping[str, tree.Node]) -> tree.Node:
     """Substitution until nothing is left to substitute: definitions that mention each other, without circles."""
     for _ in range(len(values) + 1):
-        node = substitute(node, values)
+        node = substitute(node, values, caught=True)
     return node
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import parse, to_text, tree
 from bilevel_verify.numbers.exact import Formula
@@ -64,6 +65,15 @@ def test_a_local_function_is_not_caught_by_the_index_where_it_is_used() -> None:
     products = inline(parse("sum(g(1, j)*g(j, 2), (j, 1, 3))"), local)
     assert value(products) == sum(36 * (j - 1) * (2 - j) for j in (1, 2, 3))
     assert value(inline(parse("h(h(2)) + j"), local), j=1) == 73
+
+
+def test_a_definition_means_the_index_that_it_mentions() -> None:
+    """theta = k + 1 in a sum over k is theta_k, as it is where a claim is evaluated."""
+    text, values = "sum(theta, (k, 0, n)) + theta", {"theta": parse("k + 1"), "n": parse("m + 1")}
+    for node in (substitute(parse(text), values, caught=True), written_out(parse(text), values)):
+        assert value(node, k=10, m=1) == 1 + 2 + 3 + 11
+    assert Evaluator({"k": (F(10), "proved"), "m": (F(1), "proved")}, values).value(parse(text)) == 1 + 2 + 3 + 11
+    assert value(substitute(parse(text), values), k=10, m=1) == 3 * 11 + 11
 
 
 def test_local_functions_are_written_out_or_refused() -> None:
