@@ -61,7 +61,8 @@ def substitute(node: tree.Node, values: Mapping[str, tree.Node], caught: bool = 
                 inner[index] = tree.Letter(new)
             body = (substitute(a, inner, caught) for a in node.arguments[:-1])
             ends = (substitute(end, values, caught) for end in (lo, hi))
-            return replace(node, arguments=(*body, replace(node.arguments[-1], items=(tree.Letter(new), *ends))))
+            span = tree.Tuple((tree.Letter(new), *ends), column=node.arguments[-1].column)
+            return replace(node, arguments=(*body, span))
     return rebuild(node, lambda part: substitute(part, values, caught))
 
 
