@@ -178,7 +178,7 @@ def _written(node: tree.Node, formulas: Mapping[str, tree.Node]) -> tree.Node:
         used = free_letters(node) & formulas.keys()
         if not used:
             break
-        node = substitute(node, {name: formulas[name] for name in used})
+        node = substitute(node, {name: formulas[name] for name in used}, caught=True)
     return plain(node)
 
 

@@ -73,7 +73,7 @@ class Naming:
     def printed(self, node: tree.Node) -> tree.Node:
         """An expression of the card in the names of the print."""
         used = free_letters(node) & self.trees.keys()
-        node = substitute(node, {name: self.trees[name] for name in used}) if used else node
+        node = substitute(node, {name: self.trees[name] for name in used}, caught=True) if used else node
         return self._called(node)
 
     def renamed(self, node: tree.Node) -> tree.Node:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from fractions import Fraction
+from itertools import count
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import tree
@@ -35,30 +36,40 @@ def rebuild(node: tree.Node, change: Callable[[tree.Node], tree.Node]) -> tree.N
 
 def with_child(node: tree.Node, place: int, child: tree.Node) -> tree.Node:
     """The same node with its direct sub-tree number ``place`` replaced."""
-    count = iter(range(10**6))
-    return rebuild(node, lambda part: child if next(count) == place else part)
+    number = count()
+    return rebuild(node, lambda part: child if next(number) == place else part)
 
 
-def substitute(node: tree.Node, values: Mapping[str, tree.Node]) -> tree.Node:
-    """Replace free letters by trees; an index bound by a sum hides a letter of the same name."""
+def substitute(node: tree.Node, values: Mapping[str, tree.Node], caught: bool = False) -> tree.Node:
+    """Replace free letters by trees.
+
+    An index bound by a sum hides a letter of the same name, and is renamed where a tree that is put in mentions it;
+    unless ``caught``: a definition that mentions an index means it wherever it stands (``theta = k/(k + 1)`` in
+    ``sum(theta, (k, 0, K))``), as :class:`bilevel_verify.checks.claims.evaluate.Evaluator` reads it.
+    """
     match node:
         case tree.Letter(name=name):
             return values.get(name, node)
         case tree.Call() if (bound := binder(node)) is not None:
             index, lo, hi = bound
-            inner = {k: v for k, v in values.items() if k != index}
-            span = node.arguments[-1]
-            assert isinstance(span, tree.Tuple)
-            body = tuple(substitute(a, inner) for a in node.arguments[:-1])
-            ends = replace(span, items=(span.items[0], substitute(lo, values), substitute(hi, values)))
-            return replace(node, arguments=(*body, ends))
-    return rebuild(node, lambda part: substitute(part, values))
+            inside = set().union(*(free_letters(a) for a in node.arguments[:-1]))
+            inner = {k: v for k, v in values.items() if k != index and k in inside}
+            put_in = set().union(*map(free_letters, inner.values()))
+            new = index
+            if index in put_in and not caught:
+                new = next(name for n in count(1) if (name := f"{index}_{n}") not in put_in | inside)
+                inner[index] = tree.Letter(new)
+            body = (substitute(a, inner, caught) for a in node.arguments[:-1])
+            ends = (substitute(end, values, caught) for end in (lo, hi))
+            span = tree.Tuple((tree.Letter(new), *ends), column=node.arguments[-1].column)
+            return replace(node, arguments=(*body, span))
+    return rebuild(node, lambda part: substitute(part, values, caught))
 
 
 def written_out(node: tree.Node, values: Mapping[str, tree.Node]) -> tree.Node:
     """Substitution until nothing is left to substitute: definitions that mention each other, without circles."""
     for _ in range(len(values) + 1):
-        node = substitute(node, values)
+        node = substitute(node, values, caught=True)
     return node
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, MathematicalError, SolverFailure
 from bilevel_verify.intervals.elementary import ball_ends
-from bilevel_verify.numbers.rounding import enclose, float_below, inward, outward
+from bilevel_verify.numbers.rounding import down, enclose, float_below, inward, outward
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.truth.arithmetic.enclosure import Enclosure
+from bilevel_verify.truth.arithmetic.enclosure import Enclosure, is_witness
 from bilevel_verify.truth.functions.limits import GIVES_UP, limit_at_infinity
 from bilevel_verify.truth.functions.model import Model, model_of
 from bilevel_verify.truth.functions.quadratics import quadratic_of
@@ -206,10 +206,10 @@ def penalty_infimum(problem: Problem, points: Points, lam: float, phi_min: Calla
     if not np.isfinite(found.lower):
         least = phi_min()
         drop = _gap_to_phi(problem, lam)
-        if drop is not None and least.lower - drop > found.lower:
-            found = replace(
-                found, lower=least.lower - drop, method="inf phi minus C_f^2 / (2 mu lam) (ragd-gs 9.1 (i))"
-            )
+        if drop is not None and (lower := float(down(least.lower - drop))) > found.lower:
+            certified = found.certified and is_witness(least.certainty)
+            why = "inf phi minus C_f^2 / (2 mu lam) (ragd-gs 9.1 (i))"
+            found = replace(found, lower=lower, method=why, certified=certified)
     return found
 
 

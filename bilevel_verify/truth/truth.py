@@ -257,9 +257,8 @@ class Truth:
         start = self.phi(x0)
         low = max(0.0, float(np.nextafter(start.lower - least.upper, -np.inf)))
         high = float(np.nextafter(start.upper - least.lower, np.inf))
-        return between(
-            low, high, weakest(self.certainty, least.certainty), f"phi(x0) minus the infimum ({least.method})"
-        )
+        certainty = weakest(start.certainty, least.certainty)
+        return between(low, high, certainty, f"phi(x0) minus the infimum ({least.method})")
 
     def stationary_points(self, budget: int = 20_000) -> StationarySet:
         """Stationary points of phi in the declared (bounded) range of x; see :func:`stationary.stationary_points`."""

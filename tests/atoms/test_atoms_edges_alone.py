@@ -139,6 +139,15 @@ def test_powers_of_small_exponent_in_many_digits(name):
 # --- functions of SymPy
 
 
+@pytest.mark.parametrize(("name", "last"), [("huber", 2), ("psi", 4)])
+def test_a_derivative_that_is_no_function_is_refused(name, last):
+    body = formulas.FORMULAS[name][1]
+    assert body(last)
+    for order in (last + 1, last + 2):
+        with pytest.raises(MathematicalError, match=f"derivative of order {order} of {name}"):
+            body(order)
+
+
 def test_forty_digits_of_ill_conditioned_values():
     far = -(10**5) * sympy.pi
     exact = sympy.exp(far)
@@ -150,6 +159,8 @@ def test_forty_digits_of_ill_conditioned_values():
     wide = logsumexp(S(0), S(-200), S(-300))
     exact = sympy.log(1 + sympy.exp(-200) + sympy.exp(-300))
     assert abs(sympy.N(wide, 40) - sympy.N(exact, 160)) < sympy.Float(10) ** -39
+    far_apart = logsumexp(S(-(10**60)), S(1), S(2), evaluate=False)
+    assert abs(sympy.N(far_apart, 40) - sympy.N(1 + sympy.log(1 + sympy.E), 60)) < sympy.Float(10) ** -38
     power = abspow(sympy.sqrt(2), 10**9 * sympy.sin(4), evaluate=False)
     exact = (-(10**9) * sympy.sin(4)) ** sympy.sqrt(2)
     assert abs(sympy.N(power, 40) / sympy.N(exact, 60) - 1) < sympy.Float(10) ** -38

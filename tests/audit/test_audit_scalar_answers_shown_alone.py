@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -80,6 +81,22 @@ def test_what_helps_one_letter_may_help_another_in_the_next_round() -> None:
     assert found == {"a": 0, "b": 1}
     first = shrink.shrink({"a": F(70), "b": F(71)}, lambda at: at["a"] == at["b"] - 1 or at["a"] == at["b"])
     assert first["a"] in (first["b"], first["b"] - 1)
+
+
+@pytest.mark.parametrize("steps", range(5))
+def test_of_steps_that_wait_for_each_other_three_rounds_are_made(steps: int) -> None:
+    """In a round every letter moves once: from (a, a) to the next (b, b) where only the stairs between refute."""
+    stairs = [1000, 100, 10, 4, 3][: steps + 1]
+    allowed = {(a, a) for a in stairs} | {(b, a) for a, b in pairwise(stairs)}
+    found = shrink.shrink({"a": F(1000), "b": F(1000)}, lambda at: (at["a"], at["b"]) in allowed)
+    assert found == dict.fromkeys("ab", stairs[min(steps, 3)])
+
+
+def test_roundings_have_denominators_up_to_a_hundred() -> None:
+    near = F(2, 101) + F(1, 10**9)
+    found = set(_simpler(near))
+    assert near.limit_denominator(100) in found
+    assert F(2, 101) not in found
 
 
 def test_a_search_for_simpler_points_ends(monkeypatch: pytest.MonkeyPatch) -> None:

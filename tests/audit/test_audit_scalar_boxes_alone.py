@@ -13,6 +13,7 @@ from flint import arb
 
 from bilevel_verify.audit.scalar.boxes import (
     NoEnclosure,
+    _Boxed,
     _interval,
     enclose,
     nonnegative,
@@ -288,3 +289,13 @@ def test_a_bound_is_not_strict_unless_it_is_asked_to_be() -> None:
     box = {"x": (Fraction(0), Fraction(1))}
     assert nonnegative(parse("0*x"), box).proved
     assert not nonnegative(parse("0*x"), box, strict=True).proved
+
+
+def test_a_power_or_a_range_of_balls_alone_is_refused() -> None:
+    """What is known of an exponent decides how a power is enclosed: nothing may go on without it."""
+    with pytest.raises(NotImplementedError):
+        _Boxed().raised(arb(2), arb(3))
+    with pytest.raises(NotImplementedError):
+        _Boxed().integer(arb(2), "a limit")
+    with pytest.raises(KeyError):
+        _Boxed().named("pi")

@@ -294,6 +294,14 @@ def test_hypotheses_about_vectors_are_satisfied_by_what_refutes(text: str, where
     assert (found.outcome, found.engine) == (outcome, "step algebra")
 
 
+def test_shown_vectors_are_of_the_matrix_at_the_point() -> None:
+    """Letters with values of their own: [[1, 2], [2, 1]] has the least eigenvalue -1, along (1, -1)."""
+    a, b = sympy.symbols("a b")
+    point = {"b": Fraction(2), "a": Fraction(1), "c": Fraction(7)}
+    text = steps._vectors(sympy.Matrix([[a, b], [b, a]]), (0, 1), ("u", "v"), point)
+    assert text in [f"one-dimensional vectors u = {s}1, v = {t}1 (form value -1)" for s, t in (("", "-"), ("-", ""))]
+
+
 def test_shown_vectors_have_entries_of_at_most_one() -> None:
     """Their largest entry in absolute value is 1, whatever its sign, and they give the form a negative value."""
     chance = random.Random(SEED)

@@ -91,6 +91,7 @@ def test_the_index_does_not_vouch_for_a_key(tmp_path: Path) -> None:
     assert everything(path) == written
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(("table", "lost"), [("cells", ["k0", "k1", "k2"]), ("failures", ["kf"])])
 def test_rows_that_vanish_with_their_page_are_missed(tmp_path: Path, table: str, lost: list[str]) -> None:
     """A page of another, empty table in the place of theirs: for SQLite that is a sound file."""
@@ -111,6 +112,7 @@ def test_rows_that_vanish_with_their_page_are_missed(tmp_path: Path, table: str,
     assert mend(path) == ()
 
 
+@pytest.mark.fast
 def test_a_number_that_was_given_and_has_no_row_is_missed(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     written = small_store(path)
@@ -126,6 +128,7 @@ def test_a_number_that_was_given_and_has_no_row_is_missed(tmp_path: Path) -> Non
     assert everything(path) == written
 
 
+@pytest.mark.fast
 def test_a_store_of_the_second_version_gets_its_index(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     written = small_store(path)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb
 
 import bilevel_verify as bv
 from bilevel_verify.checks.claims import values as v
@@ -19,7 +20,7 @@ from bilevel_verify.checks.claims.claims import Judged
 from bilevel_verify.checks.claims.decide import Tally
 from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.judging import boxes
-from bilevel_verify.checks.judging.boxes import Entries, NotHere, Smooth, _halve, _norm, prove
+from bilevel_verify.checks.judging.boxes import Entries, NotHere, Smooth, _halve, _norm, _World, prove
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Claim
@@ -322,3 +323,16 @@ def test_a_range_by_the_mean_value_theorem_goes_with_its_slope() -> None:
     assert float(found.hi[0]) == pytest.approx(3.0)
     assert found.lo[0] <= 1.0
     assert found.hi[0] >= 3.0
+
+
+def test_a_constant_that_is_a_ball_keeps_both_its_ends() -> None:
+    """A number between 2 and 4, and its reciprocal between 1/4 and 1/2: one end alone would prove too much."""
+    ball = v.scalar_ball(Fraction(3)) + arb(0, 1)
+    evaluator = SimpleNamespace(scalar=lambda node, bound: ball)
+    world: Any = SimpleNamespace(n=2, judged=SimpleNamespace(evaluator=evaluator))
+    for make, low, high in ((_World.constant, 2, 4), (_World.reciprocal, 0.25, 0.5)):
+        found = make(world, parse("a")).centre
+        assert (found.lo <= low).all()
+        assert (found.hi >= high).all()
+        assert found.lo == pytest.approx(np.full(2, low), rel=1e-6)
+        assert found.hi == pytest.approx(np.full(2, high), rel=1e-6)

@@ -32,6 +32,8 @@ from bilevel_verify.checks.judging import along, boxes, rows
 from bilevel_verify.errors import SolverFailure
 from bilevel_verify.intervals.elementary import balls_in_use, point_values
 from bilevel_verify.language import parse
+from bilevel_verify.numbers.exact import Formula
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.solving import ByHand
 from bilevel_verify.theorems.card import Card, Claim
 from bilevel_verify.theorems.card import Statement as Entry
@@ -352,6 +354,22 @@ def test_solutions_of_simple_bilevel_problems_keep_the_certainty_of_the_truth(we
     assert [functions.call(name, [])[1] for name in ("f_star", "g_star", "x_star")] == [weak] * 3
     assert functions.call("dist", [v.vector([0.5])])[1] == weak
     assert functions.call("f", [v.vector([0.5])])[1] == "certified"
+
+
+@pytest.mark.parametrize(("x", "radius"), [("0", "0"), ("1/3", "0"), ("1/2**63", "0"), ("0", "1/4"), ("1/3", "1/8")])
+def test_a_distance_holds_for_all_of_its_point(x: str, radius: str) -> None:
+    """|x - 1| where the truth room knows the distance from floats alone, exactly."""
+    simple = bv.simple_bilevel(f="x1**2", g="(x1 - 1)**2", x="x1")
+    known: Any = SimpleNamespace(
+        distance_to_solutions=lambda point: Enclosure(1.0 - float(point[0]), 2.0**-53, "certified")
+    )
+    with precision(200):
+        middle, wide = (v.scalar_ball(Formula({}).value(parse(text))) for text in (x, radius))
+        found, _ = SimpleFunctions(simple, known).call("dist", [v.Vector((middle + arb(0, wide.upper()),))])
+        for end in (middle - wide, middle, middle + wide):
+            assert isinstance(found, arb)
+            assert found.lower() <= 1 - end <= found.upper()
+            assert found.rad() < 1.01 * wide + 1e-15
 
 
 def test_a_weight_that_is_no_float_is_enclosed_from_both_sides() -> None:

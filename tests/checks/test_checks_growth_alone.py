@@ -238,7 +238,7 @@ def at(node: Any, later: tuple[int, int, int]) -> Any:
 def test_no_trend_is_contradicted_by_a_later_time() -> None:
     generator = random.Random(SEED)
     seen = dict.fromkeys(Trend, 0)
-    for _ in range(500):
+    for _ in range(250):
         text = grown(generator, 3)
         node = parse(text)
         if at(node, (7, 2, 9)) is None:

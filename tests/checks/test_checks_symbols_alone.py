@@ -17,11 +17,12 @@ import pytest
 import sympy
 from flint import arb
 
-from bilevel_verify import bilevel, single_level, truth
+from bilevel_verify import bilevel, simple_bilevel, single_level, truth
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.checks.instances import functions as module
 from bilevel_verify.checks.instances.functions import ProblemFunctions
+from bilevel_verify.checks.instances.simple import SimpleFunctions
 from bilevel_verify.checks.instances.tabulate import key_of
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.numbers import exact
@@ -311,3 +312,29 @@ def test_what_is_no_point_or_has_no_value_is_refused() -> None:
     assert module._point(Fraction(1, 2)).entries[0] == arb(0.5)
     number: Callable[[Any], Any] = module._from_algebra
     assert number(arb(3)) == arb(3)
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [(n, 1) for n in ("phi", "grad_phi", "hess_phi", "L_star", "grad_L_star", "hess_L_star", "y_star", "hess_y_star")]
+    + [("y_star_lam", 2), ("v_star", 2), ("L_lam", 2)],
+)
+def test_an_argument_too_many_or_too_few_is_another_thing(name: str, most: int) -> None:
+    """``L_star(x, 2)`` is not ``L_star(x)`` at the penalty in force."""
+    x, y = point(*AT), point(HIGH)
+    for count in range(4):
+        given = [x, y, y][:count]
+        if count == most or (name, count) == ("y_star_lam", 1):
+            called(name, *given)
+        else:
+            with pytest.raises(EvaluationError, match=f"{name} has no meaning with {count} arguments"):
+                called(name, *given)
+
+
+def test_a_simple_problem_has_functions_of_one_point_and_solutions_of_none() -> None:
+    simple = SimpleFunctions(simple_bilevel(f="x1**2", g="(x1 - 1)**2", x="x1"), SimpleNamespace())  # type: ignore
+    x = point(Fraction(1, 2))
+    for name, given in (("f", []), ("f", [x, x]), ("grad_g", [x, x]), ("dist", []), ("x_star", [x]), ("f_star", [x])):
+        with pytest.raises(EvaluationError, match=f"{name} has no meaning with {len(given)} arguments"):
+            simple.call(name, given)
+    assert agrees(simple.call("g", [x])[0], sympy.Rational(1, 4))

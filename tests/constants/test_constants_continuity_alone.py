@@ -347,3 +347,13 @@ def test_the_modulus_of_a_composed_function_of_one_variable() -> None:
     assert found == expected
     assert found
     assert continuity.composite_modulus(scalar("sin"), 1, (-1.0, 2.0)) is None
+
+
+@pytest.mark.parametrize("expression", [(X + X**4) ** 2, (exp(X) + X) ** 2, sympy.log(1 + (X + X**4) ** 2)])
+@pytest.mark.parametrize("order", range(4))
+def test_a_factor_that_vanishes_beside_an_infinite_one_is_no_lack_of_a_number(expression: Any, order: int) -> None:
+    setting = Setting((X,), np.array([-math.inf]), np.array([math.inf]), frozenset({0}), order)
+    found = continuity.moduli_of(expression, setting)
+    assert found
+    assert not any(math.isnan(s.constant) or math.isnan(s.oscillation) for s in found)
+    assert order < 3 or [s.constant for s in found] == [math.inf]

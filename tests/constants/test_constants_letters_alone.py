@@ -21,7 +21,7 @@ from bilevel_verify.constants.bound.bounds import Bound
 from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.constants.formula.rewriting import normalise
 from bilevel_verify.constants.formula.structure import structure_of
-from bilevel_verify.constants.papers import letters_of
+from bilevel_verify.constants.papers import letters_of, read_letters
 from bilevel_verify.errors import InputError
 
 pytestmark = pytest.mark.fast
@@ -55,6 +55,21 @@ def test_exponents_asked_for(nu: Any) -> None:
 def test_an_exponent_that_is_none_is_named(nu: Any, shown: str) -> None:
     with pytest.raises(InputError, match=f"^{shown}: a Hoelder exponent"):
         constants_of(PROBLEM, nu=nu)
+
+
+@pytest.mark.parametrize(
+    ("measure", "part", "asked"),
+    [("strong convexity", p, p == "f:xx") for p in ("g:yy", "f:yy", "g:xx", "f:xx")]
+    + [("Polyak-Lojasiewicz", p, p == "f:x") for p in ("g:y", "f:y", "g:x", "f:x")],
+)
+def test_of_one_level_only_f_along_x_is_asked(measure: str, part: str, asked: bool) -> None:
+    letters = {"letters": {"m": {"measure": measure, "of": [part]}}}
+    found = constants_of(bv.single_level(f="x1**2", x="x1"), paper=read_letters("mine", letters, ""))
+    if asked:
+        assert found["m"].value == 2
+    else:
+        with pytest.raises(InputError, match="one level only"):
+            _ = found["m"]
 
 
 def test_letters_are_chosen_in_the_order_of_the_paper() -> None:

@@ -660,3 +660,17 @@ def test_logarithms_of_sums_of_floats_leave_room_on_both_sides(count):
             slack = 1e-12 * (1 + max(abs(float(e)) for e in ends))
             assert float(found.lo[row]) > float(ends[0]) - slack
             assert float(found.hi[row]) < float(ends[1]) + slack
+
+
+@pytest.mark.parametrize(
+    "exponent", [Fraction(1, 2), Fraction(3, 2), Fraction(1, 3), Fraction(-1, 2), Fraction(2), Fraction(-3)]
+)
+@pytest.mark.parametrize("ends", [(2.0, 3.0), (0.25, 4.0), (1e-3, 1e5)])
+def test_powers_of_positive_intervals_are_those_of_their_ends(exponent, ends):
+    found = INTERVALS.power(Interval(*map(np.array, ends)), exponent)
+    power = mpmath.mpf(exponent.numerator) / exponent.denominator
+    low, high = sorted(mpmath.mpf(end) ** power for end in ends)
+    assert mpmath.mpf(float(found.lo)) <= low
+    assert high <= mpmath.mpf(float(found.hi))
+    assert float(found.lo) > float(low) * (1 - 1e-13)
+    assert float(found.hi) < float(high) * (1 + 1e-13)

@@ -221,6 +221,9 @@ def differences(run, rows, output, counts, tolerance=1e-12):
 def _compare(where, points, sequences, row, tolerance):
     found = []
     for name, point in points.items():
+        if row >= len(sequences[name]):
+            found.append(f"{where}: no {name}")
+            continue
         have = np.asarray(sequences[name][row], dtype=float)
         if not np.all(np.abs(have - point) <= tolerance * (1 + np.abs(point))):
             found.append(f"{where}: {name} = {have} instead of {point}")

@@ -12,6 +12,7 @@ import sympy
 from sympy import symbols
 
 from bilevel_verify.atoms import logsumexp
+from bilevel_verify.errors import ExpressionError
 from bilevel_verify.numbers.floats import MPMATH, NUMPY, PYTHON_FLOAT
 from bilevel_verify.symbolic.differentiate import adjoints, gradient, tangents, third_derivative
 from bilevel_verify.symbolic.graph import ONE, Graph, Instruction, reachable
@@ -210,6 +211,9 @@ def test_needed_instructions():
     assert reachable(chain, (2,)) == [True, True, True, False]
     assert reachable(chain, (0,)) == [True, False, False, False]
     assert program_of((x, y, x), [x, y]).shape == (3,)
+    assert program_of(sympy.Matrix([[x, y, x], [y, x, y]]), [x, y]).shape == (2, 3)
+    with pytest.raises(ExpressionError, match=r"MatrixSymbol cannot be computed: A$"):  # it has a shape, no entries
+        program_of(sympy.MatrixSymbol("A", 2, 2), [x])
 
 
 def test_maximum_of_a_single_argument():

@@ -1,9 +1,13 @@
 """Slips in every room, more than 1,500 in all, within two hours; what was interrupted goes on. Writes its report.
 
-``BILEVEL_VERIFY_SEED`` chooses the mutants (the day without it), ``BILEVEL_VERIFY_EACH`` how many of a room,
-``BILEVEL_VERIFY_MINUTES`` when a slice ends: it is reported as far as it came, fails, and goes on when started again.
+``BILEVEL_VERIFY_SEED`` chooses the mutants (the day without it) and not what the tests draw, ``BILEVEL_VERIFY_EACH``
+how many of a room, ``BILEVEL_VERIFY_MINUTES`` when a slice ends: it is reported as far as it came, fails, and goes on
+when started again.
 First the fast tests that reach the slip are run, then what they left alive under all tests of the tables
-(``BILEVEL_VERIFY_FAST=1``: without this second part, which is stricter).
+(``BILEVEL_VERIFY_FAST=1``: without this second part, which is stricter); at last the named slips.
+
+Rooms may be run one by one beforehand, with ``run.py --room NAME --each N --seed S --fast --reached-only`` and the
+``--json`` of :func:`log_of`: what stands there is not run again.
 """
 
 from __future__ import annotations
@@ -39,7 +43,10 @@ class Slice:
         """One run of the driver in what is left of the time."""
         left = max(0.0, self.until - time.monotonic())
         command = [sys.executable, str(ROOT / "tests" / "mutation" / "run.py"), *words, "--seconds", f"{left:.0f}"]
-        return subprocess.run([*command, "--jobs", JOBS], stdout=subprocess.PIPE, text=True, check=False)
+        same_draws = {name: value for name, value in os.environ.items() if name != "BILEVEL_VERIFY_SEED"}
+        return subprocess.run(
+            [*command, "--jobs", JOBS], stdout=subprocess.PIPE, text=True, check=False, env=same_draws
+        )
 
 
 def last(run: subprocess.CompletedProcess[str]) -> str:
@@ -69,15 +76,20 @@ def report(sample: subprocess.CompletedProcess[str], scores: str, slips: subproc
     )
 
 
+def log_of(seed: str, each: str) -> Path:
+    """File in which every result of a seed is kept."""
+    return plans.kept() / f"thorough-{seed}-{each}.jsonl"
+
+
 def test_a_slip_would_be_noticed_in_every_room() -> None:
-    log = plans.kept() / f"thorough-{SEED}-{EACH}.jsonl"
-    scores = plans.kept() / f"thorough-{SEED}-{EACH}.md"
+    log = log_of(SEED, EACH)
+    scores = log.with_suffix(".md")
     wanted = ["--each", EACH, "--seed", SEED, "--json", str(log)]
     this = Slice()
-    slips = this.run("--slips", "--at-least", "100", "--json", str(log))
     sample = this.run(*wanted, *QUICK, *(["--table", str(scores)] if FAST_ALONE else []))
     if not FAST_ALONE:  # what the fast tests notice is not run again
         sample = this.run(*wanted, "--table", str(scores))
+    slips = this.run("--slips", "--at-least", "100", "--json", str(log))
     if sample.returncode in (0, 1, INTERRUPTED):
         REPORT.write_text(report(sample, scores.read_text(encoding="utf-8"), slips), encoding="utf-8")
     assert INTERRUPTED not in (sample.returncode, slips.returncode), "the time is over; the same command goes on"

@@ -41,7 +41,7 @@ class Written:
             used = free_letters(node) & self.formulas.keys()
             if not used:
                 return node
-            node = substitute(node, {name: self.formulas[name] for name in used})
+            node = substitute(node, {name: self.formulas[name] for name in used}, caught=True)
         raise ValueError("definitions that do not end")
 
     def claim(self, link: Link) -> ScalarClaim:

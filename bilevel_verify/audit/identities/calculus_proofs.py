@@ -132,24 +132,26 @@ class _Reader:
 
     def call(self, node: tree.Call) -> Network:
         name, arguments = node.function, node.arguments
-        if name in self.truths:
+        if name in self.truths and len(arguments) == 1:
             return self.truths[name]
-        if name == "v_star":
+        if name == "v_star" and len(arguments) == 2:
             point = self.point(arguments[1])
             return contracted(atom("inv g", point, "yy"), 1, atom("f", point, "y"), 0)
-        if name == "T":
+        if name == "T" and len(arguments) == 1:
             inner = self.of(arguments[0])
             return inner.moved(tuple(reversed(range(len(inner.axes)))))
-        if name == "inv":
+        if name == "inv" and len(arguments) == 1:
             return self.inverse(self.of(arguments[0]))
-        if name == "mode" and isinstance(arguments[1], tree.Number):
+        if name == "mode" and len(arguments) == 3 and isinstance(arguments[1], tree.Number):
             return self.mode(self.of(arguments[0]), int(arguments[1].value) - 1, self.of(arguments[2]))
         return self.oracle(node)
 
     def oracle(self, node: tree.Call) -> Network:
         """``hess_xy_g(x, y_star(x))`` and its kind."""
         kind, _, rest = node.function.partition("_")
-        if node.function in ("f", "g") and len(node.arguments) == 2:
+        if len(node.arguments) != 2:
+            raise NoNetwork(f"the function {node.function} of {len(node.arguments)} arguments")
+        if node.function in ("f", "g"):
             return atom(node.function, self.point(node.arguments[1]), "")
         slots, _, name = rest.partition("_")
         size = {"grad": 1, "hess": 2, "third": 3}.get(kind)
@@ -159,9 +161,9 @@ class _Reader:
 
     def point(self, node: tree.Node) -> str:
         match node:
-            case tree.Call(function="y_star"):
+            case tree.Call(function="y_star", arguments=(_,)):
                 return "star"
-            case tree.Call(function="y_star_lam"):
+            case tree.Call(function="y_star_lam", arguments=(_,)):  # a second one is another penalty parameter
                 return "lam"
             case tree.Letter(name=name):
                 return "at " + name

@@ -65,6 +65,7 @@ class ProblemFunctions:
         Raises
         ------
         KeyError : a symbol that this problem does not have.
+        EvaluationError : it has no value there, or not with so many arguments.
         """
         points = [_point(argument) for argument in arguments]
         if name in ("f", "g"):
@@ -74,6 +75,8 @@ class ProblemFunctions:
             parts = _GRADIENTS if prefix == "grad_" else _HESSIANS
             return self._once(name, points, lambda: self._derivative(name, prefix, parts, points))
         method = _TRUTH[name]
+        if len(points) not in _POINTS.get(name, (1,)) and not name.startswith("third_"):
+            raise EvaluationError(f"{name} has no meaning with {len(points)} arguments")
         return self._once(name, points, lambda: self._tabulated(name, points) or method(self, points))
 
     def _tabulated(self, name: str, points: list[Vector]) -> tuple[Value, Certainty] | None:
@@ -250,6 +253,8 @@ class ProblemFunctions:
         return v.add(self._value("f", [x, y])[0], v.multiply(self._lam(), gap)), certainty
 
 
+_POINTS = {"y_star_lam": (1, 2), "v_star": (2,), "L_lam": (2,)}
+"""Arguments of truths that do not take the point x alone; the second one of ``y_star_lam`` is a penalty parameter."""
 _GRADIENTS = {"": None, "x": None, "y": None}
 _HESSIANS = {"": None, "xx": None, "xy": None, "yx": None, "yy": None}
 

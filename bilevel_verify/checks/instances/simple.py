@@ -60,6 +60,8 @@ class SimpleFunctions:
         ------
         KeyError : a symbol that a simple bilevel problem does not have.
         """
+        if len(arguments) != (name not in SOLUTIONS):
+            raise EvaluationError(f"{name} has no meaning with {len(arguments)} arguments")
         if name in SOLUTIONS:
             return self._solution(name)
         if name == "dist":
@@ -102,9 +104,12 @@ class SimpleFunctions:
         return self._solutions[name]
 
     def _distance(self, argument: Value) -> tuple[Value, Certainty]:
-        point = np.array([float(entry.mid()) for entry in self._point(argument)])
+        """The distance from the nearest floats; a distance moves no more than its point."""
+        entries = self._point(argument)
+        point = np.array([float(entry.mid()) for entry in entries])
         found = self.truth.distance_to_solutions(point)
-        return _value(found), found.certainty
+        moved = sum((abs(entry - float(near)) for entry, near in zip(entries, point)), arb(0))
+        return v.add(_value(found), arb(0, moved.upper())), found.certainty
 
 
 def _value(found: Enclosure) -> Value:

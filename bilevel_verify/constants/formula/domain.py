@@ -93,9 +93,7 @@ def one_period(structure: Structure, domain: Domain, order: int) -> Domain:
     quadratic or linear growth) qualify.
     """
     lo, hi = domain.lo.copy(), domain.hi.copy()
-    blocked = {i for i in range(len(structure.variables)) if _rest_periods(structure, i) is None}
-    if order < 2:
-        blocked |= {i for pair in structure.quadratic for i in pair}
+    blocked = {i for pair in structure.quadratic for i in pair} if order < 2 else set()
     for i in range(len(structure.variables)):
         if i in blocked or np.isfinite(lo[i]) or np.isfinite(hi[i]):
             continue
@@ -122,7 +120,9 @@ def _rest_periods(structure: Structure, i: int) -> list[sympy.Expr] | None:
 
 
 def _common_period(structure: Structure, i: int) -> sympy.Expr | None:
-    lengths = []
+    lengths = _rest_periods(structure, i)
+    if lengths is None:
+        return None
     for ridge in structure.ridges:
         for j, c in ridge.row:
             if j != i:
@@ -131,7 +131,6 @@ def _common_period(structure: Structure, i: int) -> sympy.Expr | None:
             if base is None:
                 return None
             lengths.append(base / sympy.Abs(c))
-    lengths += _rest_periods(structure, i) or []
     if not lengths:
         return sympy.Integer(0)
     ratios = [sympy.radsimp(v / lengths[0]) for v in lengths]  # exact: a guess from decimals would invent a period

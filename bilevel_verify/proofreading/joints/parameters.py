@@ -61,7 +61,7 @@ class Frame:
     def out(self, node: tree.Node) -> tree.Node:
         """A formula with the definitions written out."""
         for _ in range(ROUNDS):
-            changed = substitute(node, dict(self.define))
+            changed = substitute(node, dict(self.define), caught=True)
             if changed == node:
                 break
             node = changed
