@@ -17,7 +17,7 @@ from bilevel_verify.methods.memory import Arithmetic
 from bilevel_verify.methods.recorder import Block
 from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES
 from bilevel_verify.methods.run import Status
-from bilevel_verify.oracles.convention import EXHAUSTED
+from bilevel_verify.oracles.convention import CALLS
 
 MOST_WORK = 3_000_000
 """Most operations of a run that is interpreted, about half a second; a call of an oracle has those of its source."""
@@ -108,6 +108,6 @@ class InterpretedFirst:
         while self.outcome is None:
             block, self.outcome = stepper.advance(1024)
             self.blocks.append(block)
-        ours = self.most < self.setup.budget[0] and stepper.counts[EXHAUSTED]  # else the user's calls or iterations
+        ours = self.most < self.setup.budget[0] and stepper.counts[CALLS] >= self.most  # else the user's calls or iterations
         cut = self.outcome.status == "budget" and ours
         return not (cut or stepper.raised or any(getattr(oracle, "careful", ()) for oracle in stepper.oracles))
