@@ -1,0 +1,208 @@
+"""Functions with sums over data as programs: the sums stay sums, evaluated chunk by chunk as matrices.
+
+``scale sum_k body(u_1[k], ...; p[k])`` with ``u_a = M_a z`` has the gradient ``scale sum_a M_a' w_a`` and the Hessian
+``scale sum_ab M_a' W_ab M_b``, where w and W are derivatives of the body in its few quantities, one number per sample.
+:class:`WithSums` stands where a :class:`~bilevel_verify.symbolic.program.Program` stands and is evaluated by the same
+arithmetics; how each of them multiplies with a matrix of floats is said by a kernel (:mod:`.kernels`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.atoms.datasum import DataForm, DataSum
+from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
+from bilevel_verify.symbolic.numeric import exact_scale
+from bilevel_verify.symbolic.program import Program, finish, program_of
+from bilevel_verify.truth.functions.kernels import Kernel, kernel_of
+
+FloatArray = NDArray[np.float64]
+
+WRITTEN_OUT = 256
+"""Sums of at most so many numbers become part of the closed form."""
+AT_ONCE = 1_000_000
+"""Numbers of one work array: a chunk has so many samples divided by the number of points."""
+FEWEST, MOST = 64, 1024
+"""Samples of a chunk; the rounding of a product grows with their number."""
+
+
+class Runs(Protocol):
+    """What evaluates a list of numbers in any arithmetic: a program, or a program with sums over data."""
+
+    @property
+    def size(self) -> int: ...
+
+    def run(self, arithmetic: Any, inputs: Sequence[Any]) -> list[Any]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSum:
+    """One sum over data.
+
+    Attributes
+    ----------
+    body : program of one term; inputs are the quantities, then the numbers of a sample.
+    forms : how the quantities come from the variables. ``places`` : variable -> its number.
+    columns : numbers of the samples, one array each. ``scale`` : exact factor in front.
+    """
+
+    body: Program
+    forms: tuple[DataForm, ...]
+    columns: tuple[FloatArray, ...]
+    scale: Any
+    count: int
+    places: Mapping[Any, int]
+    programs: dict[int, Program] = field(default_factory=dict)
+
+    @staticmethod
+    def of(factor: Any, data: DataSum, places: Mapping[Any, int]) -> GroupSum:
+        """The sum with its factor; what it is made of is shared, not copied."""
+        forms, columns = tuple(data.forms.values()), tuple(column.values for column in data.columns.values())
+        body = program_of(data.body, data.bound_symbols)
+        return GroupSum(body, forms, columns, exact_scale(factor, data), data.count, places)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers of data one pass reads."""
+        widths = (len(form.variables) if form.kind == "rows" else 1 for form in self.forms)
+        return self.count * (1 + len(self.columns) + sum(widths))
+
+    @property
+    def slots(self) -> range:
+        """Numbers of the quantities."""
+        return range(len(self.forms))
+
+    def program(self, order: int) -> Program:
+        """Derivatives of the body in its quantities, up to ``order`` (0, 1, 2), or for 3 the Hessian of the derivative
+        along one more input for each quantity.
+        """
+        if order not in self.programs:
+            self.programs[order] = self._derive(order)
+        return self.programs[order]
+
+    def _derive(self, order: int) -> Program:
+        if order == 0:
+            return self.body
+        graph, root, m = self.body.graph(), self.body.outputs[0], len(self.forms)
+        first = adjoints(graph, root, self.slots)
+        if order == 1:
+            return finish(graph, [root, *first], (1 + m,))
+        if order == 2:
+            second = [tangents(graph, first, {b: graph.const(1)}) for b in self.slots]
+            return finish(graph, [root, *first, *(second[b][a] for a in self.slots for b in self.slots)], (1 + m + m * m,))
+        along = [graph.input(f"along{a}") for a in self.slots]
+        slope = graph.add(graph.mul(pair) for pair in zip(along, first, strict=True))
+        return hessian(finish(graph, [slope], ()), list(self.slots))
+
+    def chunk(self, samples: slice) -> list[tuple[list[int], FloatArray]]:
+        """For every quantity the numbers of its variables and the matrix that it is made with, for some samples."""
+        found = []
+        for form in self.forms:
+            variables = [self.places[v] for v in form.variables]
+            if form.kind == "rows":
+                found.append((variables, form.matrix[samples]))
+            elif form.kind == "same":
+                found.append((variables, np.ones((len(range(self.count)[samples]), 1))))
+            else:
+                found.append((variables[samples], np.eye(len(variables[samples]))))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class WithSums:
+    """A program whose outputs have sums over data added to them.
+
+    Attributes
+    ----------
+    closed : the same derivatives of the rest of the function.
+    order : 0 value; 1 value and gradient; 2 value, gradient, Hessian; 3 Hessian of the derivative along a direction of
+        the last variables, whose entries are further inputs.
+    wanted : variables of the derivatives. ``skip`` : leading outputs that are left out.
+    variables : how many inputs are variables.
+    """
+
+    closed: Program
+    groups: tuple[GroupSum, ...]
+    order: int
+    wanted: range
+    variables: int
+    skip: int = 0
+
+    @property
+    def size(self) -> int:
+        """Operations of one evaluation."""
+        return self.closed.size + sum(g.count * (g.program(self.order).size + 1) for g in self.groups)
+
+    def run(self, arithmetic: Any, inputs: Sequence[Any]) -> list[Any]:
+        """See :meth:`Program.run`."""
+        out = self.closed.run(arithmetic, inputs)
+        kernel = kernel_of(arithmetic)
+        for group in self.groups:
+            scale, total = arithmetic.constant(group.scale), [None] * len(out)
+            for parts in self._chunks(kernel, group, inputs):
+                total = [b if a is None else a if b is None else arithmetic.add(a, b) for a, b in zip(total, parts)]
+            out = [o if t is None else arithmetic.add(o, arithmetic.mul(scale, t)) for o, t in zip(out, total)]
+        return out
+
+    def _chunks(self, kernel: Kernel, group: GroupSum, inputs: Sequence[Any]) -> Iterator[list[Any]]:
+        step = min(MOST, max(FEWEST, AT_ONCE // kernel.points(inputs)))
+        for start in range(0, group.count, step):
+            samples = slice(start, min(start + step, group.count))
+            forms = group.chunk(samples)
+            given = [kernel.values(places, matrix, inputs) for places, matrix in forms]
+            given += [kernel.numbers(column[samples], inputs) for column in group.columns]
+            if self.order == 3:
+                given += [self._along(kernel, places, matrix, inputs) for places, matrix in forms]
+            weights = kernel.run(group.program(self.order), given)
+            found = self._third(kernel, weights, forms) if self.order == 3 else self._orders(kernel, weights, forms)
+            yield found[self.skip :]
+
+    def _along(self, kernel: Kernel, places: list[int], matrix: FloatArray, inputs: Sequence[Any]) -> Any:
+        """``M v`` where v, given after the variables, stands in the last of them."""
+        moved = [c for c, place in enumerate(places) if place >= 2 * self.variables - len(inputs)]
+        shift = len(inputs) - self.variables
+        return kernel.values([places[c] + shift for c in moved], matrix[:, moved], inputs)
+
+    def _orders(self, kernel: Kernel, weights: list[Any], forms: list[tuple[list[int], FloatArray]]) -> list[Any]:
+        m, n = len(forms), len(self.wanted)
+        value: list[Any] = [kernel.total(weights[0], forms)]
+        gradient: list[Any] = [None] * n if self.order else []
+        for a, (places, matrix) in enumerate(forms if self.order else ()):
+            columns = self._columns(places)
+            for c, entry in zip(columns, kernel.spread(weights[1 + a], matrix[:, columns]), strict=True):
+                _increase(kernel, gradient, places[c] - self.wanted.start, entry)
+        return [*value, *gradient, *(self._matrix(kernel, weights[1 + m :], forms) if self.order == 2 else ())]
+
+    def _third(self, kernel: Kernel, weights: list[Any], forms: list[tuple[list[int], FloatArray]]) -> list[Any]:
+        return self._matrix(kernel, weights, forms)
+
+    def _matrix(self, kernel: Kernel, weights: list[Any], forms: list[tuple[list[int], FloatArray]]) -> list[Any]:
+        """``sum_ab M_a' W_ab M_b`` in C order: the pairs a <= b, those with a < b twice."""
+        m, n, first = len(forms), len(self.wanted), self.wanted.start
+        found: list[Any] = [None] * (n * n)
+        for a, (left, one) in enumerate(forms):
+            for b, (right, other) in enumerate(forms[a:], start=a):
+                rows, columns = self._columns(left), self._columns(right)
+                if not rows or not columns:
+                    continue
+                table = kernel.gram(weights[a * m + b], one[:, rows], other[:, columns])
+                for r, row in zip(rows, table, strict=True):
+                    for c, entry in zip(columns, row, strict=True):
+                        i, j = left[r] - first, right[c] - first
+                        _increase(kernel, found, i * n + j, entry)
+                        if a != b:
+                            _increase(kernel, found, j * n + i, entry)
+        return found
+
+    def _columns(self, places: list[int]) -> list[int]:
+        """Columns of a quantity's matrix that belong to wanted variables."""
+        return [c for c, place in enumerate(places) if place in self.wanted]
+
+
+def _increase(kernel: Kernel, found: list[Any], place: int, entry: Any) -> None:
+    found[place] = entry if found[place] is None else kernel.arithmetic.add(found[place], entry)
