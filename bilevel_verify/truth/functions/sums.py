@@ -8,7 +8,7 @@ arithmetics; how each of them multiplies with a matrix of floats is said by a ke
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -23,11 +23,16 @@ from bilevel_verify.truth.functions.kernels import Kernel, kernel_of
 
 FloatArray = NDArray[np.float64]
 
+Places = tuple[int, ...]
+"""Numbers of variables."""
+Where = tuple[Places, Places]
+"""Rows and columns of a part of the Hessian; no columns: of the gradient; neither: the value."""
+
 WRITTEN_OUT = 256
 """Sums of at most so many numbers become part of the closed form."""
 AT_ONCE = 1_000_000
 """Numbers of one work array: a chunk has so many samples divided by the number of points."""
-FEWEST, MOST = 64, 1024
+FEWEST, MOST = 64, 2048
 """Samples of a chunk; the rounding of a product grows with their number."""
 
 
@@ -99,11 +104,11 @@ class GroupSum:
         slope = graph.add(graph.mul(pair) for pair in zip(along, first, strict=True))
         return hessian(finish(graph, [slope], ()), list(self.slots))
 
-    def chunk(self, samples: slice) -> list[tuple[list[int], FloatArray]]:
+    def chunk(self, samples: slice) -> list[tuple[Places, FloatArray]]:
         """For every quantity the numbers of its variables and the matrix that it is made with, for some samples."""
-        found = []
+        found: list[tuple[Places, FloatArray]] = []
         for form in self.forms:
-            variables = [self.places[v] for v in form.variables]
+            variables = tuple(self.places[v] for v in form.variables)
             if form.kind == "rows":
                 found.append((variables, form.matrix[samples]))
             elif form.kind == "same":
@@ -143,13 +148,12 @@ class WithSums:
         out = self.closed.run(arithmetic, inputs)
         kernel = kernel_of(arithmetic)
         for group in self.groups:
-            scale, total = arithmetic.constant(group.scale), [None] * len(out)
-            for parts in self._chunks(kernel, group, inputs):
-                total = [b if a is None else a if b is None else arithmetic.add(a, b) for a, b in zip(total, parts)]
-            out = [o if t is None else arithmetic.add(o, arithmetic.mul(scale, t)) for o, t in zip(out, total)]
+            scale, parts = arithmetic.constant(group.scale), _added(kernel, self._chunks(kernel, group, inputs))
+            found = self._entries(kernel, parts)[self.skip :]
+            out = [o if t is None else arithmetic.add(o, arithmetic.mul(scale, t)) for o, t in zip(out, found)]
         return out
 
-    def _chunks(self, kernel: Kernel, group: GroupSum, inputs: Sequence[Any]) -> Iterator[list[Any]]:
+    def _chunks(self, kernel: Kernel, group: GroupSum, inputs: Sequence[Any]) -> Iterator[dict[Where, Any]]:
         step = min(MOST, max(FEWEST, AT_ONCE // kernel.points(inputs)))
         for start in range(0, group.count, step):
             samples = slice(start, min(start + step, group.count))
@@ -159,50 +163,63 @@ class WithSums:
             if self.order == 3:
                 given += [self._along(kernel, places, matrix, inputs) for places, matrix in forms]
             weights = kernel.run(group.program(self.order), given)
-            found = self._third(kernel, weights, forms) if self.order == 3 else self._orders(kernel, weights, forms)
-            yield found[self.skip :]
+            yield self._parts(kernel, weights, [self._wanted(*form) for form in forms])
 
-    def _along(self, kernel: Kernel, places: list[int], matrix: FloatArray, inputs: Sequence[Any]) -> Any:
+    def _along(self, kernel: Kernel, places: Places, matrix: FloatArray, inputs: Sequence[Any]) -> Any:
         """``M v`` where v, given after the variables, stands in the last of them."""
-        moved = [c for c, place in enumerate(places) if place >= 2 * self.variables - len(inputs)]
         shift = len(inputs) - self.variables
-        return kernel.values([places[c] + shift for c in moved], matrix[:, moved], inputs)
+        moved = [c for c, place in enumerate(places) if place >= self.variables - shift]
+        return kernel.values(tuple(places[c] + shift for c in moved), matrix[:, moved], inputs)
 
-    def _orders(self, kernel: Kernel, weights: list[Any], forms: list[tuple[list[int], FloatArray]]) -> list[Any]:
-        m, n = len(forms), len(self.wanted)
-        value: list[Any] = [kernel.total(weights[0], forms)]
-        gradient: list[Any] = [None] * n if self.order else []
-        for a, (places, matrix) in enumerate(forms if self.order else ()):
-            columns = self._columns(places)
-            for c, entry in zip(columns, kernel.spread(weights[1 + a], matrix[:, columns]), strict=True):
-                _increase(kernel, gradient, places[c] - self.wanted.start, entry)
-        return [*value, *gradient, *(self._matrix(kernel, weights[1 + m :], forms) if self.order == 2 else ())]
+    def _wanted(self, places: Places, matrix: FloatArray) -> tuple[Places, FloatArray]:
+        """The columns of a matrix that belong to wanted variables, and the places of those among the outputs."""
+        columns = [c for c, place in enumerate(places) if place in self.wanted]
+        chosen = matrix if len(columns) == len(places) else matrix[:, columns]
+        return tuple(places[c] - self.wanted.start for c in columns), chosen
 
-    def _third(self, kernel: Kernel, weights: list[Any], forms: list[tuple[list[int], FloatArray]]) -> list[Any]:
-        return self._matrix(kernel, weights, forms)
-
-    def _matrix(self, kernel: Kernel, weights: list[Any], forms: list[tuple[list[int], FloatArray]]) -> list[Any]:
-        """``sum_ab M_a' W_ab M_b`` in C order: the pairs a <= b, those with a < b twice."""
-        m, n, first = len(forms), len(self.wanted), self.wanted.start
-        found: list[Any] = [None] * (n * n)
-        for a, (left, one) in enumerate(forms):
-            for b, (right, other) in enumerate(forms[a:], start=a):
-                rows, columns = self._columns(left), self._columns(right)
-                if not rows or not columns:
-                    continue
-                table = kernel.gram(weights[a * m + b], one[:, rows], other[:, columns])
-                for r, row in zip(rows, table, strict=True):
-                    for c, entry in zip(columns, row, strict=True):
-                        i, j = left[r] - first, right[c] - first
-                        _increase(kernel, found, i * n + j, entry)
+    def _parts(self, kernel: Kernel, weights: list[Any], forms: list[tuple[Places, FloatArray]]) -> dict[Where, Any]:
+        """The value, ``M_a' w_a`` and, for a <= b, ``M_a' W_ab M_b``: where they belong -> what they are."""
+        m, found = len(forms), {}
+        if self.order < 3:
+            found[((), ())] = kernel.total(weights[0])
+        if self.order in (1, 2):
+            for weight, (places, matrix) in zip(weights[1:], forms):
+                if places:
+                    _put(kernel, found, (places, ()), kernel.spread(weight, matrix))
+        if self.order >= 2:
+            matrices = weights[-m * m :]
+            for a, (left, one) in enumerate(forms):
+                for b, (right, other) in enumerate(forms[a:], start=a):
+                    if left and right:
+                        table = kernel.gram(matrices[a * m + b], one, other)
+                        _put(kernel, found, (left, right), table)
                         if a != b:
-                            _increase(kernel, found, j * n + i, entry)
+                            _put(kernel, found, (right, left), kernel.transposed(table))
         return found
 
-    def _columns(self, places: list[int]) -> list[int]:
-        """Columns of a quantity's matrix that belong to wanted variables."""
-        return [c for c, place in enumerate(places) if place in self.wanted]
+    def _entries(self, kernel: Kernel, parts: Mapping[Where, Any]) -> list[Any]:
+        """The outputs, None where nothing is added."""
+        n, head = len(self.wanted), (1 if self.order < 3 else 0)
+        start = head + (n if self.order in (1, 2) else 0)
+        found: list[Any] = [None] * (start + (n * n if self.order >= 2 else 0))
+        for (left, right), part in parts.items():
+            rows = kernel.entries(part)
+            for r, i in enumerate(left or (0,)):
+                for c, j in enumerate(right or (0,)):
+                    place = start + i * n + j if right else head + i if left else 0
+                    entry = rows[r][c]
+                    found[place] = entry if found[place] is None else kernel.arithmetic.add(found[place], entry)
+        return found
 
 
-def _increase(kernel: Kernel, found: list[Any], place: int, entry: Any) -> None:
-    found[place] = entry if found[place] is None else kernel.arithmetic.add(found[place], entry)
+def _put(kernel: Kernel, found: dict[Where, Any], where: Where, part: Any) -> None:
+    found[where] = kernel.plus(found[where], part) if where in found else part
+
+
+def _added(kernel: Kernel, chunks: Iterable[dict[Where, Any]]) -> dict[Where, Any]:
+    """The sum of the parts of all chunks."""
+    total: dict[Where, Any] = {}
+    for parts in chunks:
+        for where, part in parts.items():
+            _put(kernel, total, where, part)
+    return total
