@@ -49,8 +49,8 @@ class Function:
         """How many numbers of data one evaluation reads."""
         return sum(group.numbers for group in self.sums)
 
-    def _with_sums(self, closed: Program, order: int, wanted: range, skip: int = 0) -> Runs:
-        return WithSums(closed, self.sums, order, wanted, self.dz, skip) if self.sums else closed
+    def _with_sums(self, closed: Program, order: int, wanted: range, lone: bool = False) -> Runs:
+        return WithSums(closed, self.sums, order, wanted, self.dz, lone) if self.sums else closed
 
     @cached_property
     def program(self) -> Runs:
@@ -69,7 +69,7 @@ class Function:
         """Gradient with respect to y alone; shape ``(dy,)``."""
         graph, wanted = self.closed.graph(), range(self.dx, self.dz)
         closed = finish(graph, adjoints(graph, self.closed.outputs[0], wanted), (self.dy,))
-        return self._with_sums(closed, 1, wanted, skip=1)
+        return self._with_sums(closed, 1, wanted, lone=True)
 
     @cached_property
     def second_order(self) -> Runs:
@@ -81,7 +81,18 @@ class Function:
         """Shape ``(1 + dy + dy * dy,)``: value, gradient and Hessian with respect to y alone."""
         return self._second_order(range(self.dx, self.dz))
 
+    @cached_property
+    def hessian_y(self) -> Runs:
+        """Hessian with respect to y alone in C order; shape ``(dy * dy,)``."""
+        wanted = range(self.dx, self.dz)
+        closed = self._closed_second_order(wanted)
+        closed = closed.restrict(closed.outputs[1 + self.dy :])
+        return self._with_sums(closed, 2, wanted, lone=True)
+
     def _second_order(self, wanted: range) -> Runs:
+        return self._with_sums(self._closed_second_order(wanted), 2, wanted)
+
+    def _closed_second_order(self, wanted: range) -> Program:
         graph = self.closed.graph()
         root, n = self.closed.outputs[0], len(wanted)
         first = adjoints(graph, root, wanted)
@@ -91,7 +102,7 @@ class Function:
             for i, entry in enumerate(tangents(graph, first[: j + 1], seed)):
                 entries[i, j] = entries[j, i] = entry
         flat = [entries[i, j] for i in range(n) for j in range(n)]
-        return self._with_sums(finish(graph, [root, *first, *flat], (1 + n + n * n,)), 2, wanted)
+        return finish(graph, [root, *first, *flat], (1 + n + n * n,))
 
     @cached_property
     def weighted_third(self) -> Runs:

@@ -62,7 +62,7 @@ class GroupSum:
     scale: Any
     count: int
     places: Mapping[Any, int]
-    programs: dict[int, Program] = field(default_factory=dict)
+    programs: dict[tuple[int, bool], Program] = field(default_factory=dict)
 
     @staticmethod
     def of(factor: Any, data: DataSum, places: Mapping[Any, int]) -> GroupSum:
@@ -82,24 +82,28 @@ class GroupSum:
         """Numbers of the quantities."""
         return range(len(self.forms))
 
-    def program(self, order: int) -> Program:
-        """Derivatives of the body in its quantities, up to ``order`` (0, 1, 2), or for 3 the Hessian of the derivative
-        along one more input for each quantity.
+    def program(self, order: int, lone: bool) -> Program:
+        """Derivatives of the body in its quantities: all up to ``order`` (0, 1, 2), or that one alone; for 3 the Hessian
+        of the derivative along one more input for each quantity.
         """
-        if order not in self.programs:
-            self.programs[order] = self._derive(order)
-        return self.programs[order]
+        if (order, lone) not in self.programs:
+            self.programs[order, lone] = self._along() if order == 3 else self._derive(order, lone)
+        return self.programs[order, lone]
 
-    def _derive(self, order: int) -> Program:
-        if order == 0:
-            return self.body
-        graph, root, m = self.body.graph(), self.body.outputs[0], len(self.forms)
-        first = adjoints(graph, root, self.slots)
-        if order == 1:
-            return finish(graph, [root, *first], (1 + m,))
+    def _derive(self, order: int, lone: bool) -> Program:
+        graph, root = self.body.graph(), self.body.outputs[0]
+        found: list[list[int]] = [[root]]
+        if order:
+            found.append(list(adjoints(graph, root, self.slots)))
         if order == 2:
-            second = [tangents(graph, first, {b: graph.const(1)}) for b in self.slots]
-            return finish(graph, [root, *first, *(second[b][a] for a in self.slots for b in self.slots)], (1 + m + m * m,))
+            second = [tangents(graph, found[1], {b: graph.const(1)}) for b in self.slots]
+            found.append([second[b][a] for a in self.slots for b in self.slots])
+        wanted = found[-1] if lone else [entry for part in found for entry in part]
+        return finish(graph, wanted, (len(wanted),))
+
+    def _along(self) -> Program:
+        graph = self.body.graph()
+        first = adjoints(graph, self.body.outputs[0], self.slots)
         along = [graph.input(f"along{a}") for a in self.slots]
         slope = graph.add(graph.mul(pair) for pair in zip(along, first, strict=True))
         return hessian(finish(graph, [slope], ()), list(self.slots))
@@ -127,7 +131,7 @@ class WithSums:
     closed : the same derivatives of the rest of the function.
     order : 0 value; 1 value and gradient; 2 value, gradient, Hessian; 3 Hessian of the derivative along a direction of
         the last variables, whose entries are further inputs.
-    wanted : variables of the derivatives. ``skip`` : leading outputs that are left out.
+    wanted : variables of the derivatives. ``lone`` : only those of the order itself.
     variables : how many inputs are variables.
     """
 
@@ -136,12 +140,17 @@ class WithSums:
     order: int
     wanted: range
     variables: int
-    skip: int = 0
+    lone: bool = False
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        """Orders of the outputs."""
+        return (self.order,) if self.lone or self.order == 3 else tuple(range(self.order + 1))
 
     @property
     def size(self) -> int:
         """Operations of one evaluation."""
-        return self.closed.size + sum(g.count * (g.program(self.order).size + 1) for g in self.groups)
+        return self.closed.size + sum(g.count * (g.program(self.order, self.lone).size + 1) for g in self.groups)
 
     def run(self, arithmetic: Any, inputs: Sequence[Any]) -> list[Any]:
         """See :meth:`Program.run`."""
@@ -149,7 +158,7 @@ class WithSums:
         kernel = kernel_of(arithmetic)
         for group in self.groups:
             scale, parts = arithmetic.constant(group.scale), _added(kernel, self._chunks(kernel, group, inputs))
-            found = self._entries(kernel, parts)[self.skip :]
+            found = self._entries(kernel, parts)
             out = [o if t is None else arithmetic.add(o, arithmetic.mul(scale, t)) for o, t in zip(out, found)]
         return out
 
@@ -162,7 +171,7 @@ class WithSums:
             given += [kernel.numbers(column[samples], inputs) for column in group.columns]
             if self.order == 3:
                 given += [self._along(kernel, places, matrix, inputs) for places, matrix in forms]
-            weights = kernel.run(group.program(self.order), given)
+            weights = kernel.run(group.program(self.order, self.lone), given)
             yield self._parts(kernel, weights, [self._wanted(*form) for form in forms])
 
     def _along(self, kernel: Kernel, places: Places, matrix: FloatArray, inputs: Sequence[Any]) -> Any:
@@ -179,11 +188,12 @@ class WithSums:
 
     def _parts(self, kernel: Kernel, weights: list[Any], forms: list[tuple[Places, FloatArray]]) -> dict[Where, Any]:
         """The value, ``M_a' w_a`` and, for a <= b, ``M_a' W_ab M_b``: where they belong -> what they are."""
-        m, found = len(forms), {}
-        if self.order < 3:
-            found[((), ())] = kernel.total(weights[0])
-        if self.order in (1, 2):
-            for weight, (places, matrix) in zip(weights[1:], forms):
+        m, left_over = len(forms), list(weights)
+        found: dict[Where, Any] = {}
+        if 0 in self.orders:
+            found[((), ())] = kernel.total(left_over.pop(0))
+        if 1 in self.orders:
+            for weight, (places, matrix) in zip(left_over, forms):
                 if places:
                     _put(kernel, found, (places, ()), kernel.spread(weight, matrix))
         if self.order >= 2:
@@ -199,8 +209,8 @@ class WithSums:
 
     def _entries(self, kernel: Kernel, parts: Mapping[Where, Any]) -> list[Any]:
         """The outputs, None where nothing is added."""
-        n, head = len(self.wanted), (1 if self.order < 3 else 0)
-        start = head + (n if self.order in (1, 2) else 0)
+        n, head = len(self.wanted), (1 if 0 in self.orders else 0)
+        start = head + (n if 1 in self.orders else 0)
         found: list[Any] = [None] * (start + (n * n if self.order >= 2 else 0))
         for (left, right), part in parts.items():
             rows = kernel.entries(part)
