@@ -108,6 +108,8 @@ class InterpretedFirst:
         while self.outcome is None:
             block, self.outcome = stepper.advance(1024)
             self.blocks.append(block)
-        ours = self.most < self.setup.budget[0] and stepper.counts[CALLS] >= self.most  # else the user's calls or iterations
+        ours = (
+            self.most < self.setup.budget[0] and stepper.counts[CALLS] >= self.most
+        )  # else the user's calls or iterations
         cut = self.outcome.status == "budget" and ours
         return not (cut or stepper.raised or any(getattr(oracle, "careful", ()) for oracle in stepper.oracles))
