@@ -38,9 +38,10 @@ def _horner(coefficients: list[float], t: Array) -> Array:
 def _exp(x: Array) -> Array:
     """exp for ``|x| <= 700``, within 8 u.
 
-    ``x = k ln 2 + r``: the first difference is exact (Sterbenz), the second is off by ``|r| u + 2^-84``, so r by 0.36 u.
-    ``1 + (r + r^2 q(r))``: the last term is below 0.07 and has at most 29 roundings (2.1 u), the inner sum is below 0.42,
-    the outer one below 1.42; the series ends 1e-19 early. All of it over ``e^r >= 0.707``: 5.6 u, and 0.4 u from r.
+    ``x = k ln 2 + r``: the first difference is exact (Sterbenz), the second is off by ``|r| u + 2^-84``, so r by
+    0.36 u. ``1 + (r + r^2 q(r))``: the last term is below 0.07 and has at most 29 roundings (2.1 u), the inner sum is
+    below 0.42, the outer one below 1.42; the series ends 1e-19 early. All of it over ``e^r >= 0.707``: 5.6 u, and
+    0.4 u from r.
     """
     k = np.rint(x * (1 / math.log(2)))
     r = (x - k * LN2_HIGH) - k * LN2_LOW

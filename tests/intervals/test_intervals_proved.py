@@ -1,4 +1,4 @@
-"""exp, log and log1p on arrays: their proved ends hold the values that balls of 200 bits have, and are close to them."""
+"""exp, log and log1p on arrays: their proved ends hold the values in balls of 200 bits and are close to them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Products of numbers of an arithmetic with matrices of floats, which are exact numbers here: one kernel an arithmetic.
 
-A *column* holds one number for each sample of a chunk: an array (n, r) for n points, an interval of such arrays, a list.
+A *column* holds one number for each sample of a chunk: an array (n, r) for n points, an interval of them, a list.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BOXES = Boxes()
 
 
 class Kernel(Protocol):
-    """Columns of one arithmetic, and *parts*: the value, gradients and Hessians of a chunk, kept whole until the end."""
+    """Columns of one arithmetic, and *parts*: value, gradients and Hessians of a chunk, kept whole until the end."""
 
     arithmetic: Any
 
@@ -159,7 +159,7 @@ def _exact(values: FloatArray) -> Interval:
 
 @np.errstate(invalid="ignore", over="ignore")
 def _product(column: Interval, left: FloatArray | None, right: FloatArray) -> Interval:
-    """``left diag(column) right`` for intervals (n, k) and exact matrices (rows of ones for no ``left``): (n, rows, ...).
+    """``left diag(column) right`` for intervals (n, k) and exact matrices (no ``left``: a row of ones): (n, rows, ...).
 
     Midpoint and radius (Rump): k + 1 roundings of each term, one more for the factor on the left.
     """

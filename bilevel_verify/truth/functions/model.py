@@ -1,7 +1,8 @@
 """The functions of a problem as straight-line programs, in the form in which truth needs them.
 
 Everything is derived once per problem and evaluated in whatever arithmetic the caller brings: NumPy arrays for
-batches, intervals for certificates, balls of any precision for single points. Long sums over data stay sums (:mod:`.sums`).
+batches, intervals for certificates, balls of any precision for single points. Long sums over data stay sums
+(:mod:`.sums`).
 """
 
 from __future__ import annotations

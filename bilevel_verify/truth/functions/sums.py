@@ -83,8 +83,8 @@ class GroupSum:
         return range(len(self.forms))
 
     def program(self, order: int, lone: bool) -> Program:
-        """Derivatives of the body in its quantities: all up to ``order`` (0, 1, 2), or that one alone; for 3 the Hessian
-        of the derivative along one more input for each quantity.
+        """Derivatives of the body in its quantities: all up to ``order`` (0, 1, 2), or that one alone; for 3 the
+        Hessian of the derivative along one more input for each quantity.
         """
         if (order, lone) not in self.programs:
             self.programs[order, lone] = self._along() if order == 3 else self._derive(order, lone)

@@ -25,7 +25,7 @@ from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes, float_inverse,
 from bilevel_verify.truth.arithmetic.definite import positive_definite, positive_definite_ball
 from bilevel_verify.truth.functions.model import Function, Model
 from bilevel_verify.truth.lower_level.brackets import ball_bracket, bracket, by_slopes
-from bilevel_verify.truth.lower_level.newton import evaluate, Local, Minimised, local_of, minimise, penalty_of
+from bilevel_verify.truth.lower_level.newton import Local, Minimised, evaluate, local_of, minimise, penalty_of
 
 if TYPE_CHECKING:
     import flint
