@@ -89,7 +89,7 @@ def _overflow(name: str, points: Array, low: Array, high: Array) -> tuple[Array,
 def _by_arrays(name: str, points: Array) -> tuple[Array, Array]:
     low, high, fine = proved_ends(name, points)
     if not fine.all():
-        rest = ~fine
+        rest = np.logical_not(fine)
         low[rest], high[rest] = _by_balls(name, points[rest])
     return low, high
 

@@ -250,7 +250,8 @@ class BallKernel(ScalarKernel):
 def _ball_matrix(matrix: FloatArray) -> Any:
     import flint
 
-    return flint.arb_mat(*matrix.shape, matrix.ravel().tolist())
+    rows, columns = matrix.shape
+    return flint.arb_mat(rows, columns, matrix.ravel().tolist())
 
 
 def kernel_of(arithmetic: Any) -> Kernel:
