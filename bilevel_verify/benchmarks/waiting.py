@@ -11,17 +11,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import sympy
+from sympy.core.cache import clear_cache
 
 from bilevel_verify.benchmarks.candidates import c_loop, lambdify_loop
 from bilevel_verify.benchmarks.cases import bounded, cases, dense_text, letters
 from bilevel_verify.benchmarks.growth import environment, in_a_process
 from bilevel_verify.benchmarks.loops import PLAIN, ours
-from bilevel_verify.benchmarks.rows import Row, Section, interleaved
+from bilevel_verify.benchmarks.rows import Row, Section, interleaved, seconds
 
 READ = (5, 10, 20, 28, 50)
 SECOND = (2, 10, 20)
@@ -39,8 +39,11 @@ def reading(quick: bool = False) -> Section:
     times: list[tuple[int, float, float]] = []
     for d in sizes:
         text, x, y = dense_text(d)
-        read = partial(bilevel, f="y1", g=text, x=x, y=y)
-        best = interleaved({"ours": read, "sympify": partial(sympy.sympify, text)}, 3 if d <= 20 else 1)
+        turns = {
+            "ours": lambda t=text, x=x, y=y: bilevel(f="y1", g=t, x=x, y=y),
+            "sympify": lambda t=text: sympy.sympify(t),
+        }
+        best = _read_once(turns, 5 if d <= 20 else 1)
         mine, theirs, terms = best["ours"], best["sympify"], 2 * d * d + d
         times.append((len(text), mine, theirs))
         each = (1e3 * mine / terms, 1e3 * theirs / terms)
@@ -59,7 +62,21 @@ def reading(quick: bool = False) -> Section:
             Row(f"d = {d}: against sympify", mine / theirs, "x", 1.0, False, "", "sympify", 1.0),
         ]
     rows.append(_law("length of the text: exponent of the time", times[1:], 1.25, "sympify"))
-    return Section("reading text", tuple(rows), ("dense quadratic and d dense log(1 + exp), every number a decimal",))
+    return Section(
+        "reading text",
+        tuple(rows),
+        ("dense quadratic and d dense log(1 + exp), every number a decimal; SymPy remembers nothing of the text",),
+    )
+
+
+def _read_once(turns: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Least processor seconds, SymPy's memory of earlier results emptied before every turn."""
+    best = dict.fromkeys(turns, math.inf)
+    for _ in range(rounds):
+        for name, read in turns.items():
+            clear_cache()
+            best[name] = min(best[name], seconds(read))
+    return best
 
 
 def _law(what: str, times: Sequence[tuple[int, float, float]], target: float, rival: str) -> Row:
@@ -71,7 +88,7 @@ def _law(what: str, times: Sequence[tuple[int, float, float]], target: float, ri
 
 def answers(quick: bool = False) -> Section:
     """The first answer of a process, a step of a warm one, one formula checked, the second solve of a problem."""
-    rows = [*_first(), _one_step(3 if quick else 7), _check(1 if quick else 3)]
+    rows = [*_first(), _one_step(3), _check(1 if quick else 3)]
     rows += [_second(d) for d in (SECOND[:1] if quick else SECOND)]
     notes = (
         "solve: RAGD-GS, d = 1, one outer step of 303 gradients, all letters given; by hand: lambdify and plain Python",
@@ -99,7 +116,7 @@ def _first() -> list[Row]:
 
 def _one_step(rounds: int) -> Row:
     """A warm solve of one outer step, which is all overhead."""
-    case, repeats = cases()[0], 50
+    case, repeats = cases()[0], 30
     q = letters(case)
     with tempfile.TemporaryDirectory() as folder:
         made = c_loop(case, q, Path(folder), "hand", PLAIN)
