@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import sympy
@@ -39,9 +40,9 @@ def reading(quick: bool = False) -> Section:
     times: list[tuple[int, float, float]] = []
     for d in sizes:
         text, x, y = dense_text(d)
-        turns = {
-            "ours": lambda t=text, x=x, y=y: bilevel(f="y1", g=t, x=x, y=y),
-            "sympify": lambda t=text: sympy.sympify(t),
+        turns: dict[str, Callable[[], object]] = {
+            "ours": partial(bilevel, f="y1", g=text, x=x, y=y),
+            "sympify": partial(sympy.sympify, text),
         }
         best = _read_once(turns, 5 if d <= 20 else 1)
         mine, theirs, terms = best["ours"], best["sympify"], 2 * d * d + d
