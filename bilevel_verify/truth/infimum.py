@@ -50,6 +50,28 @@ def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     return _attained_inside(problem, PhiObjective(points), _on_box(problem, points, low, high))
 
 
+LONG = 1_000_000
+"""Work of a search (instructions of f and g, times the square of the dimension) from which on it takes minutes."""
+FEW_X, FEW_Y = 8, 3
+"""Up to here phi may be an explicit expression of x."""
+
+
+def is_long(problem: Problem) -> bool:
+    """Whether ``inf phi`` is a search over boxes in so many variables that nobody waits for it.
+
+    Of blocks that fall apart, of explicit phi and of small problems it is not.
+    """
+    if problem.lower is None or problem.dx <= FEW_X or problem.dy <= FEW_Y:
+        return False
+    for part in parts_of(problem):
+        if part.lower is None or part.dx <= FEW_X or part.dy <= FEW_Y:
+            continue
+        model = model_of(part)
+        if (model.upper.program.size + (0 if model.lower is None else model.lower.program.size)) * part.dx**2 > LONG:
+            return True
+    return False
+
+
 def _attained_inside(problem: Problem, objective: Objective, found: Minimum) -> Minimum:
     """Where an end is no float, the search went beyond it: the upper bound is taken again at a point of the range."""
     inner = np.array([inward(*problem.range_of(s)) for s in problem.x]).T
@@ -250,7 +272,7 @@ def closed_form(problem: Problem, points: Points | None = None) -> sympy.Expr | 
     """
     if problem.lower is None or not problem.y:
         return with_squares(problem.f, problem.x) if problem.f.count_ops() < 2000 else problem.f
-    found = _linear_solution(problem) if problem.dy <= 3 else None
+    found = _linear_solution(problem) if problem.dy <= FEW_Y else None
     if found is None and points is not None:
         found = _affine_solution(problem, points)
     if found is None:
@@ -262,7 +284,7 @@ def closed_form(problem: Problem, points: Points | None = None) -> sympy.Expr | 
 def _affine_solution(problem: Problem, points: Points) -> list[sympy.Expr] | None:
     """An affine y*(x) with small rational coefficients, proved by substitution."""
     lower = problem.lower
-    if lower is None or lower.count_ops() > 400 or problem.dx > 8:
+    if lower is None or lower.count_ops() > 400 or problem.dx > FEW_X:
         return None
     X = np.vstack([np.zeros(problem.dx), np.eye(problem.dx), -np.eye(problem.dx)])
     solved = points.level.solve(X)
