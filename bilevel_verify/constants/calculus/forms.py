@@ -366,7 +366,7 @@ def gradient_entries(pieces: Pieces, n: int) -> Interval:
 
 
 def entry_tensor(model: Model, pieces: Pieces) -> Array | None:
-    """The part of the float tensor at the centres that no ridge makes, shape (boxes, n, ..., n); None if it vanishes."""
+    """The part of the float tensor at the centres that no ridge makes, shape (boxes, n, ..., n); None for nothing."""
     k, n, centre = pieces.order, model.n, pieces.entries.centre()
     if not centre.any():
         return None
