@@ -301,7 +301,7 @@ def _refuse_long_search(problem: Problem, card: Card, needed: Sequence[str]) -> 
     ------
     ParameterError : says which letter, and what to give.
     """
-    from bilevel_verify.truth.infimum import is_long
+    from bilevel_verify.truth.minimum.effort import is_long
 
     specs = [card.letters[name] for name in needed if name in card.letters and card.letters[name].source == "truth"]
     names = [spec.name for spec in specs if (spec.called or spec.name) in INFIMA and spec.default is None]

@@ -24,6 +24,7 @@ from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
 from bilevel_verify.truth.minimum.convex_minimum import convex_minimum, is_convex
 from bilevel_verify.truth.minimum.descent import descend
+from bilevel_verify.truth.minimum.effort import FEW_X, FEW_Y
 from bilevel_verify.truth.minimum.minimum import Minimum, lower_bounds, minimise_phi, split
 from bilevel_verify.truth.minimum.objective import Objective, PenaltyObjective, PhiObjective
 from bilevel_verify.truth.minimum.periods import one_period
@@ -48,28 +49,6 @@ def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     if len(parts) > 1:
         return _sum_of_blocks(problem, parts)
     return _attained_inside(problem, PhiObjective(points), _on_box(problem, points, low, high))
-
-
-LONG = 1_000_000
-"""Work of a search (instructions of f and g, times the square of the dimension) from which on it takes minutes."""
-FEW_X, FEW_Y = 8, 3
-"""Up to here phi may be an explicit expression of x."""
-
-
-def is_long(problem: Problem) -> bool:
-    """Whether ``inf phi`` is a search over boxes in so many variables that nobody waits for it.
-
-    Of blocks that fall apart, of explicit phi and of small problems it is not.
-    """
-    if problem.lower is None or problem.dx <= FEW_X or problem.dy <= FEW_Y:
-        return False
-    for part in parts_of(problem):
-        if part.lower is None or part.dx <= FEW_X or part.dy <= FEW_Y:
-            continue
-        model = model_of(part)
-        if (model.upper.program.size + (0 if model.lower is None else model.lower.program.size)) * part.dx**2 > LONG:
-            return True
-    return False
 
 
 def _attained_inside(problem: Problem, objective: Objective, found: Minimum) -> Minimum:
