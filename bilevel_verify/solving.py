@@ -25,7 +25,7 @@ from bilevel_verify.theorems.card import Card, Statement
 from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.theorems.letters.given import judge_given
 from bilevel_verify.theorems.letters.instance import Leaves
-from bilevel_verify.theorems.letters.resolve import Resolved, resolve
+from bilevel_verify.theorems.letters.resolve import Resolved, needed_letters, resolve
 from bilevel_verify.theorems.letters.resolved import scalar_of
 from bilevel_verify.theorems.library import find_statement, load_card, shipped
 
@@ -275,7 +275,9 @@ def _prescribed(
     leaves = Leaves(problem, card.key, point, known)
     # letters of the method and of the card are the same letters; what the card does not know stays the method's own
     own = {name: value for name, value in explicit.items() if name in card.letters}
-    resolved = resolve(card, entry, leaves, own, targets=[name for name in absent if name in card.letters])
+    targets = [name for name in absent if name in card.letters]
+    _refuse_long_search(problem, card, [n for n in needed_letters(card, entry, own, targets) if n not in known])
+    resolved = resolve(card, entry, leaves, own, targets=targets)
     unknown = [name for name in absent if name not in card.letters]
     if unknown:
         raise ParameterError(f"{card.key}/{entry.id} prescribes no {', '.join(unknown)} for {method.name}; give it")
@@ -287,6 +289,28 @@ def _prescribed(
     judged = judge_given(card, entry, leaves, sizes, resolved.letters)
     truths = {n: (spec.called or n, value) for n, (spec, value) in given.items() if spec.source == "truth"}
     return resolved, ByHand(tuple(one.reason for one in judged if one.answer is False), leaves, truths)
+
+
+INFIMA = ("delta", "Delta", "delta_lam")
+"""Truths that need the infimum of phi, or of L*_lam."""
+
+
+def _refuse_long_search(problem: Problem, card: Card, needed: Sequence[str]) -> None:
+    """An infimum over so many variables that its search takes minutes is asked of the user, before anything is derived.
+
+    Raises
+    ------
+    ParameterError : says which letter, and what to give.
+    """
+    from bilevel_verify.truth.minimum.effort import is_long
+
+    specs = [card.letters[name] for name in needed if name in card.letters and card.letters[name].source == "truth"]
+    names = [spec.name for spec in specs if (spec.called or spec.name) in INFIMA and spec.default is None]
+    if names and is_long(problem):
+        raise ParameterError(
+            f"{', '.join(names)}: inf phi over {problem.dx} variables of x takes a search of many minutes; give an "
+            f"upper bound, values={{{names[0]!r}: ...}} (truth(problem).delta(x0) searches as long as it takes)"
+        )
 
 
 def _strongly_convex(problem: Problem, card: Card, entry: Statement, leaves: Leaves) -> None:

@@ -30,10 +30,14 @@ class DataArray(sympy.Basic):  # type: ignore[misc]
 
     @classmethod
     def of(cls, name: str, values: ArrayLike) -> DataArray:
-        """The node of an array; the values are copied and frozen."""
-        array = np.array(values, dtype=np.float64, order="C")
-        array.setflags(write=False)
-        digest = hashlib.sha256(repr(array.shape).encode() + array.tobytes()).hexdigest()
+        """The node of an array; the values are copied and frozen, unless they are a frozen array already."""
+        array = np.asarray(values, dtype=np.float64, order="C")
+        if not _frozen(array):
+            array = array.copy()
+            array.setflags(write=False)
+        seen = hashlib.sha256(repr(array.shape).encode())
+        seen.update(array.data)  # no copy
+        digest = seen.hexdigest()
         _ARRAYS.setdefault(digest, array)
         return cls(Str(name), Str(digest))
 
@@ -46,6 +50,15 @@ class DataArray(sympy.Basic):  # type: ignore[misc]
     def name(self) -> str:
         """What the user called it."""
         return str(self.args[0])
+
+
+def _frozen(array: Any) -> bool:
+    """Whether nobody can write to an array: neither through it nor through what it is a view of."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return array is None
 
 
 class DataForm(sympy.Basic):  # type: ignore[misc]

@@ -169,13 +169,33 @@ def dense(d: int) -> Problem:
     return Problem("bilevel", f, x, g, y)
 
 
-def logistic(samples: int, features: int = 100) -> tuple[Problem, FloatArray, FloatArray]:
+def dense_text(d: int) -> tuple[str, list[str], list[str]]:
+    """The text of a dense quadratic and d dense ``log(1 + exp)`` as a user types it (2 d^2 + d terms); x and y."""
+    rng = np.random.default_rng(0)
+    xs, ys = _names(d)
+    root, w = rng.integers(-5, 6, (d, d)), rng.integers(-5, 6, (d, d)) / 10
+    h = (root @ root.T + 10 * np.eye(d, dtype=int)) / (10 * d)
+    square = [f"{float(h[i, j])!r}*{ys[i]}*{ys[j]}/2" for i in range(d) for j in range(d)]
+    terms = [f"log(1 + exp({' + '.join(f'{float(c)!r}*{y}' for c, y in zip(w[k], ys))} + {xs[k]}))" for k in range(d)]
+    return " + ".join([*square, *terms]), xs, ys
+
+
+def bounded(d: int) -> Problem:
+    """The dense lower level under an upper level with bounded derivatives, x in a cube: every constant is finite."""
+    g, xs, ys = dense_text(d)
+    f = " + ".join(f"cos({x}) + sin({x} - {y})/2" for x, y in zip(xs, ys))
+    return bilevel(f=f, g=g, x=xs, y=ys, domain=dict.fromkeys(xs, (-1, 1)))
+
+
+def logistic(
+    samples: int, features: int = 100, domain: dict[str, tuple[float, float]] | None = None
+) -> tuple[Problem, FloatArray, FloatArray]:
     """Logistic loss over data with a learned regulariser; the data."""
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((samples, features)), np.sign(rng.standard_normal(samples))
     g = f"mean(softplus(-b[i]*dot(A[i], y)), (i, 0, {samples - 1})) + exp(x1)*dot(y, y)/2"
     names = [f"y{k}" for k in range(1, features + 1)]
-    return bilevel(f="dot(y, y)/2", g=g, x="x1", y=names, data={"A": a, "b": b}), a, b
+    return bilevel(f="dot(y, y)/2", g=g, x="x1", y=names, data={"A": a, "b": b}, domain=domain), a, b
 
 
 def linear(row: Any, names: list[str]) -> str:

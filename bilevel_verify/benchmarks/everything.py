@@ -11,7 +11,7 @@ from bilevel_verify.benchmarks import growth
 from bilevel_verify.benchmarks.rows import Section
 from bilevel_verify.errors import InputError
 
-PARTS = ("loops", "batch", "dimension", "samples", "constants", "import", "main-job")
+PARTS = ("reading", "answers", "truth", "loops", "batch", "dimension", "samples", "constants", "import", "main-job")
 
 
 def run_benchmarks(
@@ -41,9 +41,15 @@ def run_benchmarks(
 
 
 def _part(part: str, quick: bool, with_main_job: bool) -> list[Section]:
-    from bilevel_verify.benchmarks import certified, loops
+    from bilevel_verify.benchmarks import certified, loops, waiting
 
     match part:
+        case "reading":
+            return [waiting.reading(quick)]
+        case "answers":
+            return [waiting.answers(quick)]
+        case "truth":
+            return [waiting.truths(quick)]
         case "loops":
             return [loops.solver_loops(quick)]
         case "batch":

@@ -103,10 +103,11 @@ def in_a_process(what: str, number: int, cache: str | None) -> dict[str, Any]:
 
 
 def environment(cache: str | None) -> dict[str, str]:
-    """The environment with one BLAS thread and a cache folder of our own."""
+    """The environment with one BLAS thread and a cache folder of our own; modules are kept as installed ones are."""
     own = {} if cache is None else {FOLDER_VARIABLE: str(Path(cache) / "cache")}
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return {**os.environ, **threads, **own}
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, **threads, **own}
 
 
 def short_ms(value: float) -> str:

@@ -20,6 +20,7 @@ class Row:
     unit : ``x`` for ratios, ``s``, ``ms``, ``us``, ``MB``, ``%`` ...
     target : the bound to reach; None for a number that is only shown.
     at_least : whether the target is a lower bound.
+    rival : who did the same in the same run, and ``beside`` : what was measured of it, in the same unit.
     """
 
     what: str
@@ -28,6 +29,8 @@ class Row:
     target: float | None = None
     at_least: bool = False
     note: str = ""
+    rival: str = ""
+    beside: float = math.nan
 
     @property
     def reached(self) -> bool | None:
@@ -41,13 +44,15 @@ class Row:
         number = "not measured" if math.isnan(self.measured) else f"{short(self.measured)} {self.unit}".strip()
         wanted = "" if self.target is None else f"{'>=' if self.at_least else '<='} {short(self.target)} {self.unit}"
         verdict = {True: "reached", False: "NOT reached", None: ""}[self.reached]
-        return [self.what, number, wanted.strip(), verdict, self.note]
+        other = f"{self.rival}: {short(self.beside)} {self.unit}".strip() if self.rival else ""
+        return [self.what, number, wanted.strip(), verdict, "; ".join(part for part in (other, self.note) if part)]
 
     def record(self) -> dict[str, object]:
         """The row as plain data (null where nothing was measured)."""
         measured = None if math.isnan(self.measured) else self.measured
         kept = {"what": self.what, "measured": measured, "unit": self.unit, "note": self.note}
-        return {**kept, "target": self.target, "at_least": self.at_least, "reached": self.reached}
+        other = {"rival": self.rival, "beside": None if math.isnan(self.beside) else self.beside}
+        return {**kept, "target": self.target, "at_least": self.at_least, "reached": self.reached, **other}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Elementary functions at float points, as enclosures: NumPy widened by 8 ulp, or ball arithmetic.
 
 NumPy's accuracy (worst seen 1.14 ulp) is an assumption. Inside ``with ball_ends():`` every point value comes from
-``arb`` instead, so that a covering found fast can be certified by running it once more.
+``arb`` instead, so that a covering found fast can be certified by running it once more; inside ``with array_ends():``
+large arrays take the proved kernels of :mod:`~bilevel_verify.intervals.proved` where there is one (a little wider).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.intervals.proved import PROVED, proved_ends
 from bilevel_verify.language.elementary import ELEMENTARY, Elementary
 from bilevel_verify.numbers.rounding import LEAST, Array, down, floats_of, precision, up
 
@@ -21,6 +23,7 @@ ULPS = 8
 """Widening of a NumPy elementary function, in units in the last place."""
 
 _BALLS: ContextVar[bool] = ContextVar("ball_ends", default=False)
+_ARRAYS: ContextVar[bool] = ContextVar("array_ends", default=False)
 
 
 @contextlib.contextmanager
@@ -31,6 +34,16 @@ def ball_ends() -> Iterator[None]:
         yield
     finally:
         _BALLS.reset(token)
+
+
+@contextlib.contextmanager
+def array_ends() -> Iterator[None]:
+    """Within this block what :func:`ball_ends` proves point by point is proved for whole arrays at once."""
+    token = _ARRAYS.set(True)
+    try:
+        yield
+    finally:
+        _ARRAYS.reset(token)
 
 
 @contextlib.contextmanager
@@ -52,7 +65,7 @@ def point_values(name: str, points: Array) -> Interval:
     """Enclosure of ``name`` at float points (infinite points give the limit, undefined ones the whole line)."""
     points = np.asarray(points, dtype=float)
     if _BALLS.get():
-        low, high = _by_balls(name, points)
+        low, high = (_by_arrays if _ARRAYS.get() and name in PROVED else _by_balls)(name, points)
     else:
         with np.errstate(all="ignore"):
             value = FUNCTIONS[name].array(points)
@@ -71,6 +84,14 @@ def _overflow(name: str, points: Array, low: Array, high: Array) -> tuple[Array,
         return low, high  # at 0 both are -inf, the limit
     biggest = np.finfo(float).max
     return np.where(finite & (low == np.inf), biggest, low), np.where(finite & (high == -np.inf), -biggest, high)
+
+
+def _by_arrays(name: str, points: Array) -> tuple[Array, Array]:
+    low, high, fine = proved_ends(name, points)
+    if not fine.all():
+        rest = np.logical_not(fine)
+        low[rest], high[rest] = _by_balls(name, points[rest])
+    return low, high
 
 
 def _by_balls(name: str, points: Array) -> tuple[Array, Array]:

@@ -17,6 +17,7 @@ from bilevel_verify.methods.memory import Arithmetic
 from bilevel_verify.methods.recorder import Block
 from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES
 from bilevel_verify.methods.run import Status
+from bilevel_verify.oracles.convention import CALLS
 
 MOST_WORK = 3_000_000
 """Most operations of a run that is interpreted, about half a second; a call of an oracle has those of its source."""
@@ -107,5 +108,8 @@ class InterpretedFirst:
         while self.outcome is None:
             block, self.outcome = stepper.advance(1024)
             self.blocks.append(block)
-        cut = self.outcome.status == "budget" and self.most < self.setup.budget[0]
+        ours = (
+            self.most < self.setup.budget[0] and stepper.counts[CALLS] >= self.most
+        )  # else the user's calls or iterations
+        cut = self.outcome.status == "budget" and ours
         return not (cut or stepper.raised or any(getattr(oracle, "careful", ()) for oracle in stepper.oracles))

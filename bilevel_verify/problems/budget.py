@@ -17,6 +17,7 @@ MAXIMUM_EXPONENT = 1024
 """Largest absolute exponent of a computed power."""
 
 UNDEFINED = (sympy.nan, sympy.zoo, sympy.oo, -sympy.oo, sympy.I)
+_UNDEFINED = frozenset(UNDEFINED)
 
 
 def bits(number: sympy.Expr) -> int:
@@ -48,7 +49,7 @@ class Budget:
             if bits(value) > MAXIMUM_BITS:
                 raise self.fail(f"an exact number of more than {MAXIMUM_BITS} bits", node)
             return value
-        if value in UNDEFINED or any(a in UNDEFINED for a in value.args):
+        if value in _UNDEFINED or not _UNDEFINED.isdisjoint(value.args):
             raise self.fail("is undefined here (division by zero, root or logarithm of a negative number)", node)
         return value
 

@@ -24,6 +24,7 @@ from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
 from bilevel_verify.truth.minimum.convex_minimum import convex_minimum, is_convex
 from bilevel_verify.truth.minimum.descent import descend
+from bilevel_verify.truth.minimum.effort import FEW_X, FEW_Y
 from bilevel_verify.truth.minimum.minimum import Minimum, lower_bounds, minimise_phi, split
 from bilevel_verify.truth.minimum.objective import Objective, PenaltyObjective, PhiObjective
 from bilevel_verify.truth.minimum.periods import one_period
@@ -250,7 +251,7 @@ def closed_form(problem: Problem, points: Points | None = None) -> sympy.Expr | 
     """
     if problem.lower is None or not problem.y:
         return with_squares(problem.f, problem.x) if problem.f.count_ops() < 2000 else problem.f
-    found = _linear_solution(problem) if problem.dy <= 3 else None
+    found = _linear_solution(problem) if problem.dy <= FEW_Y else None
     if found is None and points is not None:
         found = _affine_solution(problem, points)
     if found is None:
@@ -262,7 +263,7 @@ def closed_form(problem: Problem, points: Points | None = None) -> sympy.Expr | 
 def _affine_solution(problem: Problem, points: Points) -> list[sympy.Expr] | None:
     """An affine y*(x) with small rational coefficients, proved by substitution."""
     lower = problem.lower
-    if lower is None or lower.count_ops() > 400 or problem.dx > 8:
+    if lower is None or lower.count_ops() > 400 or problem.dx > FEW_X:
         return None
     X = np.vstack([np.zeros(problem.dx), np.eye(problem.dx), -np.eye(problem.dx)])
     solved = points.level.solve(X)

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bilevel_verify.benchmarks import PARTS, Row, Section, as_text, candidates, growth, loops
-from bilevel_verify.benchmarks.cases import cases, letters
+from bilevel_verify.benchmarks import PARTS, Row, Section, as_text, candidates, growth, loops, waiting
+from bilevel_verify.benchmarks.cases import cases, dense_text, letters, logistic
 from bilevel_verify.cli import main
 from bilevel_verify.oracles.compiling import can_compile
+from bilevel_verify.problems import bilevel
 
 
 def test_import_rows_as_text_json_and_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,3 +78,58 @@ def test_what_is_not_installed_is_said(tmp_path: Path, monkeypatch: pytest.Monke
     assert candidates.casadi_loop(case, q, tmp_path, "") == "CasADi is not installed (extra: bench)"
     assert candidates.c_loop(case, q, tmp_path, "hand", "") == "no C compiler"
     assert all(math.isnan(row.measured) for row in growth.main_job(False).rows)
+
+
+def test_every_row_of_what_a_user_waits_for_has_a_rival_of_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes long is not run; who is measured beside whom is."""
+    asked: list[tuple[object, ...]] = []
+
+    def child(what: str, number: int, cache: str | None) -> dict[str, object]:
+        asked.append((what, number))
+        numbers = {"ours": 1.0, "first": 1.0, "next": 0.04, "by hand": 0.5, "gap": 0.0, "error": 1e-15, "grown": 2.0}
+        return {**numbers, "certified": True}
+
+    monkeypatch.setattr(waiting, "in_a_process", child)
+    monkeypatch.setattr(waiting, "_of_a_process", lambda command: float(len(command)))
+    monkeypatch.setattr(waiting, "READ", (2, 3, 4))
+    monkeypatch.setattr(waiting, "SECOND", ())  # its rival is the same solve with a letter given
+    sections = [waiting.reading(), waiting.answers(), waiting.truths()]
+    rows = [row for section in sections for row in section.rows]
+    assert len(rows) == 10 + 4 + 6
+    for row in rows:
+        assert row.rival, row.what
+        assert math.isfinite(row.beside), row.what
+        assert math.isfinite(row.measured), row.what
+        assert f"{row.rival}: " in row.cells()[4]
+        assert row.record()["beside"] == row.beside
+    assert asked == [("first", 1), ("first", 1), ("first", 1), ("truth", 10_000), ("truth", 100_000)]
+
+
+def test_a_law_of_growth_is_the_slope_between_the_ends() -> None:
+    row = waiting._law("law", [(10, 1.0, 2.0), (40, 3.0, 9.0), (1000, 100.0, 2e4)], 1.2, "rival")
+    assert row.measured == pytest.approx(1.0, rel=1e-12)
+    assert row.beside == pytest.approx(2.0, rel=1e-12)
+    assert row.reached
+
+
+def test_the_rival_of_the_truth_of_data_finds_the_same_number() -> None:
+    from bilevel_verify.benchmarks.child import newton
+    from bilevel_verify.truth import truth
+
+    problem, a, b = logistic(40, 3, {"x1": (-2.0, 2.0)})
+    found = truth(problem).phi([0.3])
+    assert found.certainty == "certified"
+    assert abs(float(found.value) - newton(a, b, 0.3)) < 1e-15
+
+
+def test_a_dense_text_is_the_function_that_it_says() -> None:
+    """Numbers are cut out of the text place by place: against the same function in NumPy."""
+    text, xs, ys = dense_text(4)
+    problem = bilevel(f="y1", g=text, x=xs, y=ys)
+    rng = np.random.default_rng(0)
+    root, w = rng.integers(-5, 6, (4, 4)), rng.integers(-5, 6, (4, 4)) / 10
+    h = (root @ root.T + 10 * np.eye(4)) / 40
+    x, y = np.random.default_rng(1).uniform(-1, 1, (2, 4))
+    wanted = y @ h @ y / 2 + np.log1p(np.exp(w @ y + x)).sum()
+    at = dict(zip([*problem.x, *problem.y], [*x, *y]))
+    assert float(problem.g.subs(at).evalf()) == pytest.approx(wanted, rel=1e-12)

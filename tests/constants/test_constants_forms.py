@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
+from constants_tensors import centre_tensor
 from flint import arb_mat, fmpq, fmpq_mat
 
 from bilevel_verify.constants.calculus.forms import (
@@ -19,7 +20,6 @@ from bilevel_verify.constants.calculus.forms import (
     _finite,
     _tidy,
     _unit,
-    centre_tensor,
     defined,
     gradient_entries,
 )

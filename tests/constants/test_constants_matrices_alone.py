@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
+from constants_tensors import centre_tensor
 from sympy import cos, sin
 
 from bilevel_verify.constants.calculus import forms, tensors
@@ -22,7 +23,6 @@ from bilevel_verify.constants.calculus.forms import (
     _matrix,
     _tidy,
     _unit,
-    centre_tensor,
     gradient_entries,
 )
 from bilevel_verify.constants.formula.model import Model, Pieces

@@ -54,6 +54,14 @@ def test_the_budget_of_the_user_ends_an_interpreted_run_as_ever() -> None:
 
 
 @needs_numba
+def test_a_run_that_its_iterations_end_is_short_whatever_it_may_call() -> None:
+    letters, budget = {"eta": 0.05, "N": 10**6}, {"iterations": 5, "calls": 10**15}
+    short = run_method(double_well(), "gradient-descent", letters, START, budget=budget)
+    assert (short.status, short.iterations, short.compiled) == ("budget", 5, False)
+    but_for_the_form(short, run_method(double_well(), "gradient-descent", letters, START, budget=budget, compiled=True))
+
+
+@needs_numba
 @pytest.mark.parametrize(
     ("f", "x0"),
     [("asinh(x1)**2", [0.5]), ("x1**2 + 1/(2 + exp(exp(x1 + 3)))", [5.0]), ("exp(x1)", [1e3])],

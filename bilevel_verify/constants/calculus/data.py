@@ -25,6 +25,11 @@ from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.jets import Jet, coefficients_of
 from bilevel_verify.numbers.rounding import Array, enclose, up
 
+AT_ONCE = 16_384
+"""Samples that one product reads."""
+NUMBERS = 160_000
+"""Numbers of data whose derivatives are enclosed at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class DataTerm(Special):
@@ -89,22 +94,27 @@ class DataTerm(Special):
         """Weight times the scale of the sum."""
         return Interval(*(np.asarray(v) for v in enclose(self.weight * self.sum.scale)))
 
-    def _ranges(self, lo: Array, hi: Array) -> list[Interval]:
-        """Range of every affine quantity, one interval per sample."""
-        return [_form_range(form, dict(self.places), lo, hi, self.sum.count) for form in self.sum.forms.values()]
-
     def _coefficients(self, order: int, lo: Array, hi: Array) -> Interval:
         """Partial derivatives of the body in its quantities, shape (count, samples)."""
-        program = _program(self.sum)
-        ranges = self._ranges(lo, hi)
+        width = max(len(form.variables) if form.kind == "rows" else 1 for form in self.sum.forms.values())
+        chunks = self._chunks(max(256, NUMBERS // width))
+        parts = [self._of_samples(order, lo, hi, samples) for samples in chunks]
+        return Interval(np.concatenate([p.lo for p in parts], axis=1), np.concatenate([p.hi for p in parts], axis=1))
+
+    def _chunks(self, step: int) -> list[slice]:
+        return [slice(k, min(k + step, self.sum.count)) for k in range(0, self.sum.count, step)]
+
+    def _of_samples(self, order: int, lo: Array, hi: Array, samples: slice) -> Interval:
+        program, count = _program(self.sum), len(range(self.sum.count)[samples])
+        ranges = [_form_range(form, dict(self.places), lo, hi, samples) for form in self.sum.forms.values()]
         arithmetic = JetArithmetic(len(ranges), order)
         low, high = np.stack([r.lo for r in ranges], axis=1), np.stack([r.hi for r in ranges], axis=1)
         jets = arithmetic.variables(low, high)
         for column in self.sum.columns.values():
-            values = np.asarray(column.values, dtype=float)[None, :]
+            values = np.asarray(column.values[samples], dtype=float)[None, :]
             jets.append(Jet(arithmetic.space, (0,), Interval(values, values)))
         rows = coefficients_of(program.run(arithmetic, jets)[0], order) * self.scale
-        shape = (rows.lo.shape[0], self.sum.count)
+        shape = (rows.lo.shape[0], count)
         return Interval(np.broadcast_to(rows.lo, shape), np.broadcast_to(rows.hi, shape))
 
     def _seen(self, inside: set[int]) -> list[int]:
@@ -165,7 +175,9 @@ class DataTerm(Special):
         for form in self.sum.forms.values():
             places = [dict(self.places)[v.name] for v in form.variables]
             if form.kind == "rows":
-                out[np.ix_(places, places)] += form.matrix.T @ (weight[:, None] * form.matrix)
+                for samples in self._chunks(AT_ONCE):
+                    part = form.matrix[samples]
+                    out[np.ix_(places, places)] += part.T @ (weight[samples, None] * part)
             elif form.kind == "entries":
                 out[places, places] += weight
             else:
@@ -180,18 +192,20 @@ def _program(data: Any) -> Any:
     return program_of(data.body, [*data.forms, *data.columns])
 
 
-def _form_range(form: DataForm, place: dict[str, int], lo: Array, hi: Array, count: int) -> Interval:
+def _form_range(form: DataForm, place: dict[str, int], lo: Array, hi: Array, samples: slice) -> Interval:
+    """Range of an affine quantity, one interval for each of some samples."""
     chosen = [place[v.name] for v in form.variables]
     if form.kind == "same":
+        count = samples.stop - samples.start
         return Interval(np.full(count, lo[chosen[0]]), np.full(count, hi[chosen[0]]))
     if form.kind == "entries":
-        return Interval(lo[chosen], hi[chosen])
-    low, high = lo[chosen], hi[chosen]
-    positive, negative = np.maximum(form.matrix, 0.0), np.minimum(form.matrix, 0.0)
+        return Interval(lo[chosen[samples]], hi[chosen[samples]])
+    low, high, matrix = lo[chosen], hi[chosen], form.matrix[samples]
+    positive, negative = np.maximum(matrix, 0.0), np.minimum(matrix, 0.0)
     with np.errstate(invalid="ignore"):
         bottom = np.where(positive > 0, positive * low, 0.0) + np.where(negative < 0, negative * high, 0.0)
         top = np.where(positive > 0, positive * high, 0.0) + np.where(negative < 0, negative * low, 0.0)
-        size = np.where(form.matrix != 0, np.abs(form.matrix) * np.maximum(np.abs(low), np.abs(high)), 0.0)
+        size = np.where(matrix != 0, np.abs(matrix) * np.maximum(np.abs(low), np.abs(high)), 0.0)
         room = size.sum(axis=1) * linalg.gamma(len(chosen) + 3)
         room = np.where(np.isfinite(room), room, 0.0)
         return Interval.of(bottom.sum(axis=1) - room, top.sum(axis=1) + room)

@@ -273,16 +273,20 @@ class Form:
 
     def _ascent(self, pieces: Pieces, starts: int = 6, steps: int = 25) -> Array:
         """Best of a few alternating power ascents per point (lower bound; float arithmetic)."""
-        tensor = centre_tensor(self.model, pieces)
+        tensor, centre, rows = entry_tensor(self.model, pieces), pieces.ridges.centre(), self.model.row_centres
         rng = np.random.default_rng(5)
-        best = np.zeros(len(tensor))
+        boxes = len(centre)
+        best = np.zeros(boxes)
         masks = [np.isin(np.arange(self.model.n), self.model.slots(s)).astype(float) for s in self.slots]
         for _ in range(starts):
-            vectors = [rng.normal(size=(len(tensor), self.model.n)) * m for m in masks]
+            vectors = [rng.normal(size=(boxes, self.model.n)) * m for m in masks]
             vectors = [_unit(v) for v in vectors]
             for step in range(steps):
                 place = step % self.order
-                contracted = _contract(tensor, vectors, place) * masks[place]
+                contracted = _along_ridges(centre, rows, vectors, place)
+                if tensor is not None:
+                    contracted = contracted + _contract(tensor, vectors, place)
+                contracted = contracted * masks[place]
                 length = np.sqrt((contracted**2).sum(axis=1))
                 best = np.maximum(best, length)
                 vectors[place] = _unit(contracted)
@@ -361,12 +365,13 @@ def gradient_entries(pieces: Pieces, n: int) -> Interval:
     return pieces.entries[:, columns]
 
 
-def centre_tensor(model: Model, pieces: Pieces) -> Array:
-    """Full float tensor at the centres, shape (boxes, n, ..., n)."""
-    k, n = pieces.order, model.n
-    out = np.zeros((pieces.ridges.lo.shape[0], *[n] * k))
-    centre = pieces.entries.centre()
-    space = jet_space(n, k if centre.shape[1] else 0)
+def entry_tensor(model: Model, pieces: Pieces) -> Array | None:
+    """The part of the float tensor at the centres that no ridge makes, shape (boxes, n, ..., n); None for nothing."""
+    k, n, centre = pieces.order, model.n, pieces.entries.centre()
+    if not centre.any():
+        return None
+    out = np.zeros((len(centre), *[n] * k))
+    space = jet_space(n, k)
     for column, number in enumerate(space.of_degree(k)):
         if not centre[:, column].any():
             continue
@@ -374,13 +379,16 @@ def centre_tensor(model: Model, pieces: Pieces) -> Array:
         for place in set(itertools.permutations(positions)):
             where: Any = (slice(None), *place)
             out[where] = centre[:, column]
-    rows = model.row_centres
-    letters = "ijkl"[:k]
-    if len(rows):
-        out += np.einsum(
-            ",".join(["bm", *[f"m{c}" for c in letters]]) + "->b" + letters, pieces.ridges.centre(), *[rows] * k
-        )
     return out
+
+
+def _along_ridges(centre: Array, rows: Array, vectors: list[Array], skip: int) -> Array:
+    """``sum_l c_l a_l prod_(q != skip) (a_l . v_q)``, shape (boxes, n): the tensor itself is never made."""
+    weights = centre
+    for place, vector in enumerate(vectors):
+        if place != skip:
+            weights = weights * (vector @ rows.T)
+    return np.asarray(weights @ rows)
 
 
 def _contract(tensor: Array, vectors: list[Array], skip: int) -> Array:

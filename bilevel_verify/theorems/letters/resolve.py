@@ -77,6 +77,11 @@ def resolve(
         return _Resolver(card, entry, values, dict(explicit or {}), readings).run(targets)
 
 
+def needed_letters(card: Card, entry: Entry, explicit: Mapping[str, object], targets: Iterable[str]) -> list[str]:
+    """The letters that :func:`resolve` would look at for these targets, each after what it needs."""
+    return _Resolver(card, entry, {}, dict(explicit), None).order(set(targets))
+
+
 class _Resolver:
     def __init__(
         self,

@@ -1,7 +1,8 @@
 """The functions of a problem as straight-line programs, in the form in which truth needs them.
 
 Everything is derived once per problem and evaluated in whatever arithmetic the caller brings: NumPy arrays for
-batches, intervals for certificates, balls of any precision for single points.
+batches, intervals for certificates, balls of any precision for single points. Long sums over data stay sums
+(:mod:`.sums`).
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from bilevel_verify.atoms.datasum import DataSum, split_data_sums
 from bilevel_verify.errors import InputError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
 from bilevel_verify.symbolic.program import Program, finish, program_of
+from bilevel_verify.truth.functions.sums import WRITTEN_OUT, GroupSum, Runs, WithSums
 
 if TYPE_CHECKING:
     import flint
@@ -38,36 +41,61 @@ class Function:
     """
 
     def __init__(self, expression: sympy.Expr, variables: Sequence[sympy.Symbol], dx: int) -> None:
-        self.program = program_of(expression, list(variables))
+        self.closed, self.sums = _split(sympy.sympify(expression), variables)
         self.dx, self.dz = dx, len(variables)
         self.dy = self.dz - dx
 
+    @property
+    def numbers(self) -> int:
+        """How many numbers of data one evaluation reads."""
+        return sum(group.numbers for group in self.sums)
+
+    def _with_sums(self, closed: Program, order: int, wanted: range, lone: bool = False) -> Runs:
+        return WithSums(closed, self.sums, order, wanted, self.dz, lone) if self.sums else closed
+
     @cached_property
-    def value_and_gradient(self) -> Program:
+    def program(self) -> Runs:
+        """Shape ``()``: the value."""
+        return self._with_sums(self.closed, 0, range(0))
+
+    @cached_property
+    def value_and_gradient(self) -> Runs:
         """Shape ``(1 + dz,)``: value, then gradient."""
-        graph = self.program.graph()
-        root = self.program.outputs[0]
-        return finish(graph, [root, *adjoints(graph, root, range(self.dz))], (1 + self.dz,))
+        graph = self.closed.graph()
+        root, wanted = self.closed.outputs[0], range(self.dz)
+        return self._with_sums(finish(graph, [root, *adjoints(graph, root, wanted)], (1 + self.dz,)), 1, wanted)
 
     @cached_property
-    def gradient_y(self) -> Program:
+    def gradient_y(self) -> Runs:
         """Gradient with respect to y alone; shape ``(dy,)``."""
-        graph = self.program.graph()
-        return finish(graph, adjoints(graph, self.program.outputs[0], range(self.dx, self.dz)), (self.dy,))
+        graph, wanted = self.closed.graph(), range(self.dx, self.dz)
+        closed = finish(graph, adjoints(graph, self.closed.outputs[0], wanted), (self.dy,))
+        return self._with_sums(closed, 1, wanted, lone=True)
 
     @cached_property
-    def second_order(self) -> Program:
+    def second_order(self) -> Runs:
         """Shape ``(1 + dz + dz * dz,)``: value, gradient, Hessian in C order."""
         return self._second_order(range(self.dz))
 
     @cached_property
-    def second_order_y(self) -> Program:
+    def second_order_y(self) -> Runs:
         """Shape ``(1 + dy + dy * dy,)``: value, gradient and Hessian with respect to y alone."""
         return self._second_order(range(self.dx, self.dz))
 
-    def _second_order(self, wanted: range) -> Program:
-        graph = self.program.graph()
-        root, n = self.program.outputs[0], len(wanted)
+    @cached_property
+    def hessian_y(self) -> Runs:
+        """Hessian with respect to y alone in C order; shape ``(dy * dy,)``."""
+        wanted = range(self.dx, self.dz)
+        closed = self._closed_second_order(wanted)
+        closed = closed.restrict(closed.outputs[1 + self.dy :])
+        return self._with_sums(closed, 2, wanted, lone=True)
+
+    def _second_order(self, wanted: range) -> Runs:
+        return self._with_sums(self._closed_second_order(wanted), 2, wanted)
+
+    def _closed_second_order(self, wanted: range) -> Program:
+        graph = self.closed.graph()
+        root, n = self.closed.outputs[0], len(wanted)
         first = adjoints(graph, root, wanted)
         entries: dict[tuple[int, int], int] = {}
         for j, variable in enumerate(wanted):
@@ -78,13 +106,25 @@ class Function:
         return finish(graph, [root, *first, *flat], (1 + n + n * n,))
 
     @cached_property
-    def weighted_third(self) -> Program:
+    def weighted_third(self) -> Runs:
         """Hessian over z of ``v . grad_y``; inputs z, then v (dy of them); shape ``(dz, dz)``."""
-        graph = self.program.graph()
-        first = adjoints(graph, self.program.outputs[0], range(self.dx, self.dz))
+        graph = self.closed.graph()
+        first = adjoints(graph, self.closed.outputs[0], range(self.dx, self.dz))
         weights = [graph.input(f"weight{i}") for i in range(self.dy)]
         total = graph.add(graph.mul((w, entry)) for w, entry in zip(weights, first, strict=True))
-        return hessian(finish(graph, [total], ()), list(range(self.dz)))
+        closed = hessian(finish(graph, [total], ()), list(range(self.dz)))
+        return self._with_sums(closed, 3, range(self.dz))
+
+
+def _split(expression: sympy.Expr, variables: Sequence[sympy.Symbol]) -> tuple[Program, tuple[GroupSum, ...]]:
+    """The closed form as a program, and the sums over data that are too long to be a part of it."""
+    if not expression.has(DataSum):
+        return program_of(expression, list(variables)), ()
+    rest, sums = split_data_sums(expression)
+    long = [(factor, data) for factor, data in sums if data.count * data.width > WRITTEN_OUT]
+    short = sympy.Add(*(factor * data for factor, data in sums if data.count * data.width <= WRITTEN_OUT))
+    places = {symbol: place for place, symbol in enumerate(variables)}
+    return program_of(rest + short, list(variables)), tuple(GroupSum.of(factor, data, places) for factor, data in long)
 
 
 @dataclass(frozen=True)
@@ -109,8 +149,12 @@ class Model:
 
     def dz_size(self) -> int:
         """Rough cost of one second-order evaluation, in instructions."""
-        total = len(self.upper.second_order.instructions)
-        return total + (0 if self.lower is None else len(self.lower.second_order.instructions))
+        return self.upper.second_order.size + (0 if self.lower is None else self.lower.second_order.size)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers of data one evaluation of both functions reads."""
+        return self.upper.numbers + (0 if self.lower is None else self.lower.numbers)
 
 
 def model_of(problem: Problem) -> Model:

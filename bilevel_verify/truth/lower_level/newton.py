@@ -19,7 +19,7 @@ from bilevel_verify.numbers.floats import Numpy
 from bilevel_verify.truth.functions.model import Function
 
 if TYPE_CHECKING:
-    from bilevel_verify.symbolic.program import Program
+    from bilevel_verify.truth.functions.sums import Runs
 
 FloatArray = NDArray[np.float64]
 Local = Callable[[FloatArray, FloatArray, NDArray[np.intp]], tuple[FloatArray, FloatArray, FloatArray]]
@@ -46,7 +46,7 @@ def columns(X: FloatArray, Y: FloatArray) -> list[FloatArray]:
     return [*np.ascontiguousarray(X.T), *np.ascontiguousarray(Y.T)]
 
 
-def evaluate(program: Program, inputs: list[FloatArray], rows: int) -> FloatArray:
+def evaluate(program: Runs, inputs: list[FloatArray], rows: int) -> FloatArray:
     """Outputs of a program over a batch, shape (rows, outputs)."""
     with np.errstate(all="ignore"):
         out = program.run(Numpy(), inputs)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import InputError, MathematicalError
-from bilevel_verify.intervals.elementary import balls_in_use
+from bilevel_verify.intervals.elementary import ball_ends, balls_in_use
 from bilevel_verify.numbers.rounding import inward, precision
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.algebra import Balls
@@ -26,12 +26,17 @@ from bilevel_verify.truth.functions.formulas import Hyper, Penalty
 from bilevel_verify.truth.functions.model import Model, model_of
 from bilevel_verify.truth.lower_level.convexity import Convexity, convexity_of
 from bilevel_verify.truth.lower_level.diagnosis import falls
-from bilevel_verify.truth.lower_level.points import Points, enclosure_of, point_of
+from bilevel_verify.truth.lower_level.points import Points, enclosure_of, point_of, spread
 
 if TYPE_CHECKING:
     import flint
 
 FloatArray = NDArray[np.float64]
+
+MOST_IN_BALLS = 25_000
+"""Numbers of data up to which single points are evaluated in balls of the asked precision, beyond in intervals."""
+
+IN_INTERVALS = "Newton and Krawczyk in intervals of floats, sums over data in one pass"
 
 
 class Pointwise:
@@ -119,12 +124,15 @@ class Pointwise:
         ------
         InputError : one level only, or a lam that is not positive and finite.
         """
+        self._check_penalty(lam)
+        point = point_of(x, self.model.dx)
+        return self.points.ball_penalty(_exact(point), _exact(np.array([lam]))[0], point, float(lam))
+
+    def _check_penalty(self, lam: float) -> None:
         if self.model.lower is None:
             raise InputError("a single-level problem has no penalty function")
         if not (isinstance(lam, Real) and np.isfinite(float(lam)) and lam > 0):
             raise InputError("the penalty lam must be positive and finite")
-        point = point_of(x, self.model.dx)
-        return self.points.ball_penalty(_exact(point), _exact(np.array([lam]))[0], point, float(lam))
 
     def _refuse_unbounded(self, point: FloatArray) -> None:
         """Where convexity is not certified: a lower level that falls to minus infinity has no y*."""
@@ -134,8 +142,33 @@ class Pointwise:
         if fall is not None and fall.proved:
             raise MathematicalError(f"the lower level has no minimiser at x = {point.tolist()}: {fall.text}")
 
+    @property
+    def in_intervals(self) -> bool:
+        """Whether single points are evaluated in intervals: sums over data that balls would take seconds for."""
+        return self.model.numbers > MOST_IN_BALLS
+
+    def _by_intervals(self, x: ArrayLike, pick: Callable[[FloatArray], Any]) -> Enclosure:
+        """One quantity in intervals of floats, elementary functions proved.
+
+        Raises
+        ------
+        MathematicalError : no minimiser was proved, or the intervals lost all information.
+        """
+        point = point_of(x, self.model.dx)
+        self._refuse_unbounded(point)
+        with ball_ends():
+            values, errors = spread(pick(point[None]))
+        if not np.isfinite(errors[0]):
+            raise MathematicalError("intervals of floats prove no minimiser of the lower level here; move the point")
+        value = float(values[0]) if values.ndim == 1 else values[0]
+        return Enclosure(value, float(errors[0]), self.certainty_at(x), "")
+
     def at(self, x: ArrayLike, pick: Callable[[Hyper], Any], vector: bool = False) -> Enclosure:
         """One quantity above y*(x); ``vector`` for columns."""
+        if self.in_intervals:
+            found = self._by_intervals(x, lambda X: pick(self.points.hyper(X)[0]))
+            found = replace(found, method=self.method(IN_INTERVALS))
+            return flattened(found) if vector else found
         with precision(self.bits):
             found = enclosure_of(pick(self.hyper(x)), self.certainty_at(x), "")
         found = replace(found, method=self.method(self.proof))
@@ -143,12 +176,22 @@ class Pointwise:
 
     def at_penalty(self, x: ArrayLike, lam: float, pick: Callable[[Penalty], Any], vector: bool = False) -> Enclosure:
         """One quantity above y*_lam(x); ``vector`` for columns."""
+        if self.in_intervals:
+            self._check_penalty(lam)
+            weight = np.array([float(lam)])
+            found = self._by_intervals(x, lambda X: pick(self.points.penalty(X, weight)))
+            found = replace(found, method=self.method(IN_INTERVALS))
+            return flattened(found) if vector else found
         with precision(self.bits):
             found = enclosure_of(pick(self.penalty(x, lam)), self.certainty_at(x), self.method(self.proof))
         return flattened(found) if vector else found
 
     def second_derivative(self, x: ArrayLike) -> list[Enclosure]:
         """``nabla^2 y*``: one (dx, dx) enclosure per component of y."""
+        if self.in_intervals:
+            count = range(self.model.dy)
+            parts = [self._by_intervals(x, lambda X, k=k: self.points.hyper(X)[0].second_derivative[k]) for k in count]  # type: ignore[misc]
+            return [replace(part, method=self.method(IN_INTERVALS)) for part in parts]
         with precision(self.bits):
             matrices = self.hyper(x).second_derivative
             return [enclosure_of(m, self.certainty_at(x), self.method(self.proof)) for m in matrices]

@@ -25,7 +25,7 @@ from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes, float_inverse,
 from bilevel_verify.truth.arithmetic.definite import positive_definite, positive_definite_ball
 from bilevel_verify.truth.functions.model import Function, Model
 from bilevel_verify.truth.lower_level.brackets import ball_bracket, bracket, by_slopes
-from bilevel_verify.truth.lower_level.newton import Local, Minimised, local_of, minimise, penalty_of
+from bilevel_verify.truth.lower_level.newton import Local, Minimised, evaluate, local_of, minimise, penalty_of
 
 if TYPE_CHECKING:
     import flint
@@ -154,7 +154,7 @@ class LowerLevel:
         n, dy = Y.shape
         point = [Interval(Y[:, j], Y[:, j]) for j in range(dy)]
         at_point = self._gradient([*X, *point], lam)
-        middle = middle_radius(self._hessian([*X, *point], lam))[0]
+        middle = self._middle_hessian([*X, *point], lam)
         inverse = _symmetric(float_inverse(np.where(np.isfinite(middle), middle, 0.0)))
         definite = positive_definite(inverse)
         newton = BOXES.product(Interval(inverse, inverse), at_point).magnitude()[:, :, 0]
@@ -280,10 +280,17 @@ class LowerLevel:
     def _hessian(self, z: Sequence[Interval], lam: FloatArray | Interval | None) -> Interval:
         def matrix(function: Function) -> Interval:
             d = function.dy
-            out = function.second_order_y.run(BOXES.arithmetic, z)[1 + d :]
+            out = function.hessian_y.run(BOXES.arithmetic, z)
             return BOXES.matrix([out[i * d : (i + 1) * d] for i in range(d)], z)
 
         return self._combine(matrix, lam)
+
+    def _middle_hessian(self, z: Sequence[Interval], lam: FloatArray | Interval | None) -> FloatArray:
+        """The Hessian in y near the middle of the boxes: what it is used for needs no bounds."""
+        if not self.model.numbers or lam is not None:
+            return middle_radius(self._hessian(z, lam))[0]
+        d, centres = self.model.dy, [box.centre() for box in z]
+        return evaluate(self.lower.hessian_y, centres, len(centres[-1])).reshape(-1, d, d)
 
     def _combine(self, part: Any, lam: FloatArray | Interval | None) -> Interval:
         if lam is None:

@@ -77,7 +77,7 @@ class PhiObjective:
     def cost(self) -> int:
         model = self.points.model
         if not self.smooth:
-            return len(model.upper.program.instructions)
+            return model.upper.program.size
         return max(1, model.dz_size()) * (1 if model.lower is None else 3)
 
     @cached_property

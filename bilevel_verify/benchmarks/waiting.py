@@ -1,0 +1,202 @@
+"""What a user waits for: a text to be read, the first answer, the next one, the truth of a sum over data.
+
+Every row has a rival that was measured in the same run.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import sympy
+from sympy.core.cache import clear_cache
+
+from bilevel_verify.benchmarks.candidates import c_loop, lambdify_loop
+from bilevel_verify.benchmarks.cases import bounded, cases, dense_text, letters
+from bilevel_verify.benchmarks.growth import environment, in_a_process
+from bilevel_verify.benchmarks.loops import PLAIN, ours
+from bilevel_verify.benchmarks.rows import Row, Section, interleaved, seconds
+
+READ = (5, 10, 20, 28, 50)
+SECOND = (2, 10, 20)
+SAMPLES = (10_000, 100_000)
+LIMIT_OF_READING = {50: 2.0}
+FIRST, NEXT, GROWN = {10_000: 2.0}, {10_000: 0.05}, {100_000: 3.0}
+
+
+def reading(quick: bool = False) -> Section:
+    """Dense formulas as text, against ``sympify``, which reads no less and checks less."""
+    from bilevel_verify.problems import bilevel
+
+    sizes = READ[:3] if quick else READ
+    rows: list[Row] = []
+    times: list[tuple[int, float, float]] = []
+    for d in sizes:
+        text, x, y = dense_text(d)
+        turns: dict[str, Callable[[], object]] = {
+            "ours": partial(bilevel, f="y1", g=text, x=x, y=y),
+            "sympify": partial(sympy.sympify, text),
+        }
+        best = _read_once(turns, 5 if d <= 20 else 1)
+        mine, theirs, terms = best["ours"], best["sympify"], 2 * d * d + d
+        times.append((len(text), mine, theirs))
+        each = (1e3 * mine / terms, 1e3 * theirs / terms)
+        rows += [
+            Row(
+                f"d = {d}: text of {len(text)} characters read",
+                mine,
+                "s",
+                LIMIT_OF_READING.get(d),
+                False,
+                "",
+                "sympify",
+                theirs,
+            ),
+            Row(f"d = {d}: for each of {terms} terms", each[0], "ms", 0.5, False, "", "sympify", each[1]),
+            Row(f"d = {d}: against sympify", mine / theirs, "x", 1.0, False, "", "sympify", 1.0),
+        ]
+    rows.append(_law("length of the text: exponent of the time", times[1:], 1.25, "sympify"))
+    return Section(
+        "reading text",
+        tuple(rows),
+        ("dense quadratic and d dense log(1 + exp), every number a decimal; SymPy remembers nothing of the text",),
+    )
+
+
+def _read_once(turns: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Least processor seconds, SymPy's memory of earlier results emptied before every turn."""
+    best = dict.fromkeys(turns, math.inf)
+    for _ in range(rounds):
+        for name, read in turns.items():
+            clear_cache()
+            best[name] = min(best[name], seconds(read))
+    return best
+
+
+def _law(what: str, times: Sequence[tuple[int, float, float]], target: float, rival: str) -> Row:
+    """The exponent of growth between the first and the last size, ours and the rival's."""
+    (n, a, b), (m, c, d) = times[0], times[-1]
+    size = math.log(m / n)
+    return Row(what, math.log(c / a) / size, "", target, False, f"from {n} to {m}", rival, math.log(d / b) / size)
+
+
+def answers(quick: bool = False) -> Section:
+    """The first answer of a process, a step of a warm one, one formula checked, the second solve of a problem."""
+    rows = [*_first(), _one_step(3), _check(1 if quick else 3)]
+    rows += [_second(d) for d in (SECOND[:1] if quick else SECOND)]
+    notes = (
+        "solve: RAGD-GS, d = 1, one outer step of 303 gradients, all letters given; by hand: lambdify and plain Python",
+        "second solve: another eps on a dense problem, the theorem's letters; its rival has Delta given by hand",
+    )
+    return Section("answers", tuple(rows), notes)
+
+
+def _first() -> list[Row]:
+    in_a_process("first", 1, None)  # modules become bytecode, as an installation makes them
+    with tempfile.TemporaryDirectory() as folder:
+        cold, warm = (in_a_process("first", 1, folder) for _ in range(2))
+    rival = "lambdify by hand"
+    return [
+        Row(
+            "first solve of a process, nothing in the cache",
+            cold["ours"],
+            "s",
+            2.0,
+            rival=rival,
+            beside=cold["by hand"],
+        ),
+        Row("first solve of a process, warm cache", warm["ours"], "s", 0.25, rival=rival, beside=warm["by hand"]),
+    ]
+
+
+def _one_step(rounds: int) -> Row:
+    """A warm solve of one outer step, which is all overhead."""
+    case, repeats = cases()[0], 30
+    q = letters(case)
+    with tempfile.TemporaryDirectory() as folder:
+        made = c_loop(case, q, Path(folder), "hand", PLAIN)
+        rival, other = ("lambdify", lambdify_loop(case, q, "math")) if isinstance(made, str) else ("C", made)
+        ours(case, q, 1)
+        turns: dict[str, Callable[[], object]] = {
+            "ours": lambda: [ours(case, q, 1) for _ in range(repeats)],
+            "theirs": lambda: [other(1) for _ in range(repeats)],
+        }
+        best = interleaved(turns, rounds)
+    mine, theirs = (1e3 * best[name] / repeats for name in ("ours", "theirs"))
+    return Row("warm solve of one outer step", mine, "ms", 0.1, rival=rival, beside=theirs)
+
+
+CHECKED = "x**2 + 1 >= 2*x"
+BY_SYMPY = "import sympy; x = sympy.Symbol('x', positive=True); sympy.reduce_inequalities(x**2 + 1 >= 2*x, x)"
+
+
+def _check(rounds: int) -> Row:
+    """One formula of a reviewer in a process of its own, start and imports included."""
+    commands = {
+        "ours": ["-m", "bilevel_verify", "check", CHECKED, "--for", "x = (0, oo)"],
+        "theirs": ["-c", BY_SYMPY],
+    }
+    best = dict.fromkeys(commands, math.inf)
+    for _ in range(rounds):
+        for name, command in commands.items():
+            best[name] = min(best[name], _of_a_process(command))
+    rival = "SymPy's reduce_inequalities"
+    return Row(f"check {CHECKED!r}", best["ours"], "s", 0.5, rival=rival, beside=best["theirs"])
+
+
+def _of_a_process(command: list[str]) -> float:
+    """Processor seconds of a process and its children (wall-clock time where the system does not say)."""
+    before, begin = os.times(), time.perf_counter()
+    subprocess.run([sys.executable, *command], env=environment(None), capture_output=True, check=True)
+    after, wall = os.times(), time.perf_counter() - begin
+    took = after.children_user + after.children_system - before.children_user - before.children_system
+    return took if took > 0 else wall
+
+
+def _second(d: int) -> Row:
+    from bilevel_verify.solving import solve
+
+    problem, budget = bounded(d), {"iterations": 2, "calls": 10**6}
+
+    def run(eps: float, **given: object) -> float:
+        begin = time.process_time()
+        solve(problem, "ragd-gs", eps=eps, x0=[0.5] * d, budget=budget, **given)  # type: ignore[arg-type]
+        return time.process_time() - begin
+
+    first = run(0.1)
+    run(0.09, values={"Delta": 3.0})
+    pairs = [(run(0.08 - k / 1000), run(0.05 - k / 1000, values={"Delta": 3.0})) for k in range(3)]
+    mine, theirs = (min(column) for column in zip(*pairs, strict=True))
+    note = f"the first took {first:.2f} s, the second {1e3 * mine:.3g} ms"
+    return Row(f"d = {d}: second solve", mine / theirs, "x", 1.2, note=note, rival="with Delta given", beside=1.0)
+
+
+def truths(quick: bool = False) -> Section:
+    """phi of a logistic sum in ten variables against Newton's method in NumPy, which proves nothing."""
+    rows: list[Row] = []
+    rival = "Newton in NumPy"
+    for n in SAMPLES[:1] if quick else SAMPLES:
+        found = in_a_process("truth", n, None)
+        sure = "certified" if found["certified"] else "NOT certified"
+        note = f"{sure} to {found['error']:.1g}, NumPy {found['gap']:.1g} away"
+        hand = found["by hand"]
+        rows += [
+            Row(f"{n} samples: first phi", found["first"], "s", FIRST.get(n), note=note, rival=rival, beside=hand),
+            Row(f"{n} samples: phi at the next x", found["next"], "s", NEXT.get(n), rival=rival, beside=hand),
+            Row(
+                f"{n} samples: memory over that of the data",
+                found["grown"],
+                "x",
+                GROWN.get(n),
+                rival="the data",
+                beside=1.0,
+            ),
+        ]
+    return Section("truth of sums over data", tuple(rows), ("logistic loss, 10 features, processes of their own",))

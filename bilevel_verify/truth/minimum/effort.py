@@ -1,0 +1,28 @@
+"""How long the infimum of phi would be searched for, before anything is searched."""
+
+from __future__ import annotations
+
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.truth.functions.model import model_of
+from bilevel_verify.truth.minimum.separable import parts_of
+
+LONG = 1_000_000
+"""Work of a search (instructions of f and g, times the square of the dimension) from which on it takes minutes."""
+FEW_X, FEW_Y = 8, 3
+"""Up to here phi may be an explicit expression of x."""
+
+
+def is_long(problem: Problem) -> bool:
+    """Whether ``inf phi`` is a search over boxes in so many variables that nobody waits for it.
+
+    Of blocks that fall apart, of explicit phi and of small problems it is not.
+    """
+    if problem.lower is None or problem.dx <= FEW_X or problem.dy <= FEW_Y:
+        return False
+    for part in parts_of(problem):
+        if part.lower is None or part.dx <= FEW_X or part.dy <= FEW_Y:
+            continue
+        model = model_of(part)
+        if (model.upper.program.size + (0 if model.lower is None else model.lower.program.size)) * part.dx**2 > LONG:
+            return True
+    return False
