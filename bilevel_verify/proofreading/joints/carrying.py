@@ -19,6 +19,7 @@ from bilevel_verify.proofreading.joints.forms import (
     added,
     form_of,
     product,
+    tree_of,
 )
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
@@ -26,10 +27,13 @@ from bilevel_verify.proofreading.joints.ties import rewritten, ties_of
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
-PLUG = re.compile(r"\b(?:plug(?:ging|s)?|substitut(?:e|es|ing|ion)|insert(?:ing)?)\b", re.I)
+PLUG = re.compile(r"\b(?:plug(?:g?ing|s)?|substitut(?:e|es|ing|ion)|insert(?:ing)?|replac(?:e|es|ing))\b", re.I)
+REPLACED = re.compile(r"\breplac(?:e|es|ing)\s*\x01[^\x01]*\bby\s*\x01", re.I)
+"""``replace A in (20) by B``: the two formulas are a premise."""
 BASE = re.compile(
     r"\b(?:into|in|for|to|on)\s+(?:the\s+)?(?:(?:above\s+)?(?:equation|inequality|bound)\s*)?\(?(\d+[a-z]?)\)?"
 )
+RESULTS = re.compile(r"\b(?:have|has|get|obtain|gives?|yields?|becomes?|find|see|follows)(?: that)?\s*[,:]?\s*\Z", re.I)
 Ties = tuple[Monomial, ...]
 UPPER, LOWER, EQUAL = ("<=", "<"), (">=", ">"), ("==", ":=")
 
@@ -50,37 +54,53 @@ def carried_joints(paper: Paper) -> Iterator[Judged]:
         cue = PLUG.search(clause.words)
         if cue is None:
             continue
-        places = [i for i, f in enumerate(clause.formulas) if _is_display(f) and len(clause.before(i)) > cue.end()]
+        places = [
+            i for i, f in enumerate(clause.formulas) if _is_result(clause, i) and len(clause.before(i)) > cue.end()
+        ]
         if not places:
             continue
         printed = clause.formulas[places[0]]
         said = clause.before(places[0])[cue.start() :]
         base = next((n for n in BASE.findall(said) if n in by_number), "")
         if base and base != printed.read.formula.number:
-            yield _judged(clause, places[0], said, by_number, base, ties)
+            yield _judged(paper, clause, places[0], said, base, ties)
 
 
-def _is_display(sentence: Sentence) -> bool:
-    return sentence.read.formula.kind == "display"
+def _is_result(clause: Clause, place: int) -> bool:
+    """Whether a formula is what comes out: a display, or a relation after ``we get``."""
+    sentence = clause.formulas[place]
+    if sentence.read.formula.kind == "display":
+        return True
+    return RESULTS.search(clause.before(place)) is not None and bool(bounds_of(sentence))
 
 
-def _judged(clause: Clause, place: int, said: str, by_number: Mapping[str, Sentence], base: str, ties: Ties) -> Judged:
-    printed = clause.formulas[place]
-    other = [n for n in numbered_in(said) if n != base and n in by_number]
+def _judged(paper: Paper, clause: Clause, place: int, said: str, base: str, ties: Ties) -> Judged:
+    by_number, printed = paper.numbered, clause.formulas[place]
     inline = clause.formulas[clause.before(place).count(HOLE) - said.count(HOLE) : place]
-    premises = [*inline, *(by_number[n] for n in other)]
-    joint = (
-        f"{', '.join([*(to_text_of(s) for s in inline), *(f'({n})' for n in other)]) or 'the values'} put into ({base})"
-    )
+    cited = [by_number[n] for n in numbered_in(said) if n != base and n in by_number]
+    words = ", ".join(to_text_of(s) if s in inline else f"({s.read.formula.number})" for s in (*inline, *cited))
+    joint = f"{words or 'what stands before it'} put into ({base})"
+    shown = [*inline, *cited] or _just_before(paper, printed, by_number[base])
+    premises = [b for s in shown for b in bounds_of(s)[-1:]]
+    if REPLACED.search(said) and len(inline) == 2:
+        pair = [list(s.nodes()) for s in inline]
+        premises += [Bounded(pair[0][0], "==", pair[1][0])] if [len(p) for p in pair] == [1, 1] else []
     try:
         start = bounds_of(by_number[base])[-1]
-        want, used = carried(start, [b for s in premises for b in bounds_of(s)[-1:]])
+        want, used = carried(start, premises)
         if not used:
             return Judged("citation", printed.place, joint, "undecided", "nothing that was read stands in the relation")
-        sources = [(f"({base})", by_number[base]), *(("put in", s) for s in premises)]
+        sources = [(f"({base})", by_number[base]), *(("put in", s) for s in shown)]
         return _compared(printed, start, want, joint, sources, ties)
     except (Formless, IndexError) as reason:
         return Judged("citation", printed.place, joint, "undecided", str(reason) or "not read")
+
+
+def _just_before(paper: Paper, printed: Sentence, base: Sentence) -> list[Sentence]:
+    """The display right before a result whose sentence does not say what is put in."""
+    n = printed.read.formula.n
+    before = [s for s in paper.homes[printed.home] if s.read.formula.n < n and s.read.formula.kind == "display"]
+    return [s for s in before[-1:] if s is not base]
 
 
 def to_text_of(sentence: Sentence) -> str:
@@ -168,11 +188,20 @@ def _compared(
         return Judged("citation", printed.place, joint, "undecided", f"carried out it reads otherwise: {how}")
     title = f"this is not what {sources[0][0]} gives when it is carried out: {how}"
     evidence = (*(f"{name}: {to_text_of(s)}" for name, s in sources),
-                f"printed: {to_text(result.left)} {result.op} {to_text(result.right)}")  # fmt: skip
+                f"printed: {to_text(result.left)} {result.op} {to_text(result.right)}",
+                needs(sources[0][0], base.left, result.op, want, form_of(result.right)))  # fmt: skip
     defect = Defect("citation", printed.place, title, "changes a constant or a rate", printed.latex, evidence,
                     unit=printed.unit)  # fmt: skip
     script = form_script(title, printed.place, want, form_of(result.right), "carried out", "printed")
     return Judged("citation", printed.place, joint, "refuted", how, defect, script)
+
+
+def needs(name: str, left: tree.Node, op: str, want: Form, got: Form) -> str:
+    """What the cited relation would have to say for the printed one: its right side, times the quotient of both."""
+    one, other = want.single, got.single
+    if one is not None and other is not None and one[0] == other[0]:
+        return f"the step needs {name} with its right side times {other[1] / one[1]}"
+    return f"the step needs a form of {name} that gives {to_text(left)} {op} {to_text(tree_of(got.terms))}"
 
 
 def differs(want: Form, got: Form, op: str, ties: Ties = ()) -> tuple[bool, str] | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from fractions import Fraction
 
-from bilevel_verify.language import tree
+from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import (
     LOWER,
@@ -257,7 +257,8 @@ def _stronger(
     paper: Paper, sentence: Sentence, quote: Bounded, name: str, sources: tuple[Sentence, ...], how: str, joint: str
 ) -> Judged:
     title = f"the formula quoted from {name} is not what {name} says: {how}"
-    evidence = (*(f"{name}: {to_text_of(s)}" for s in sources if bounds_of(s)), f"here: {to_text_of(sentence)}")
+    evidence = (*(f"{name}: {to_text_of(s)}" for s in sources if bounds_of(s)), f"here: {to_text_of(sentence)}",
+                f"the step needs {name} with {to_text(quote.left)} {quote.op} {to_text(quote.right)}")  # fmt: skip
     defect = Defect("citation", sentence.place, title, "local slip", sentence.latex, evidence, unit=sentence.unit)
     return Judged(
         "citation", sentence.place, joint, "refuted", how, defect, _script(paper, sentence, quote, sources, title, name)
