@@ -18,8 +18,6 @@ from bilevel_verify.proofreading.joints.ties import letters_of
 from bilevel_verify.proofreading.source import Paper, Sentence
 
 FACTOR = re.compile(r"\bby (?:a|an|the)(?: (?:multiplicative )?factor(?: of)?)?\s*\Z", re.I)
-    r"\bby (?:a|the|an asymptotic) (?:multiplicative )?factor(?: of)?\s*\Z|\bby (?:a|an|the)\s*\Z", re.I
-)
 AFTER = re.compile(r"\s*factor\b", re.I)
 BETTER = re.compile(r"\b(?:improv\w+|better|faster|fewer|smaller|lower|reduc\w+|sav\w+|worse|slower)\b", re.I)
 REFERENCE = re.compile(r"\[\d+\]")
