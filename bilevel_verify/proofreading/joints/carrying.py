@@ -33,6 +33,8 @@ REPLACED = re.compile(r"\breplac(?:e|es|ing)\s*\x01[^\x01]*\bby\s*\x01", re.I)
 BASE = re.compile(
     r"\b(?:into|in|for|to|on)\s+(?:the\s+)?(?:(?:above\s+)?(?:equation|inequality|bound)\s*)?\(?(\d+[a-z]?)\)?"
 )
+INTO = re.compile(r"\w+\s+(?:this |it )?(?:in)?to\b", re.I)
+"""``Plugging into (8)``: what stands before it is put in."""
 RESULTS = re.compile(r"\b(?:have|has|get|obtain|gives?|yields?|becomes?|find|see|follows)(?: that)?\s*[,:]?\s*\Z", re.I)
 Ties = tuple[Monomial, ...]
 UPPER, LOWER, EQUAL = ("<=", "<"), (">=", ">"), ("==", ":=")
@@ -80,7 +82,8 @@ def _judged(paper: Paper, clause: Clause, place: int, said: str, base: str, ties
     cited = [by_number[n] for n in numbered_in(said) if n != base and n in by_number]
     words = ", ".join(to_text_of(s) if s in inline else f"({s.read.formula.number})" for s in (*inline, *cited))
     joint = f"{words or 'what stands before it'} put into ({base})"
-    shown = [*inline, *cited] or _just_before(paper, printed, by_number[base])
+    alone = not (inline or cited) or INTO.match(said) is not None
+    shown = [*(_just_before(paper, printed, by_number[base]) if alone else []), *inline, *cited]
     premises = [b for s in shown for b in bounds_of(s)[-1:]]
     if REPLACED.search(said) and len(inline) == 2:
         pair = [list(s.nodes()) for s in inline]
@@ -148,16 +151,28 @@ def carried(base: Bounded, premises: list[Bounded]) -> tuple[Form, bool]:
 
 def _with_bound(form: Form, premise: Bounded, op: str) -> Form:
     """The terms that have the left side of a premise as a factor, with its right side in place of it."""
-    left, right = form_of(premise.left).single, form_of(premise.right)
-    if left is None or not left[0] or left[1] <= 0:
+    left, right = form_of(premise.left), form_of(premise.right)
+    if left.single is None:
+        return _with_sum(form, left, right, premise.op, op)
+    monomial, number = left.single
+    if not monomial or number <= 0:
         return form
     parts: list[Mapping[Monomial, Fraction]] = []
-    for monomial, factor in form.terms.items():
-        part: Mapping[Monomial, Fraction] = {monomial: factor}
-        if left[0] <= monomial and _allowed(op, premise.op, factor) and all(_is_size(n) for n, _ in monomial - left[0]):
-            part = product({monomial - left[0]: factor / left[1]}, right.terms)
+    for term, factor in form.terms.items():
+        part: Mapping[Monomial, Fraction] = {term: factor}
+        if monomial <= term and _allowed(op, premise.op, factor) and all(_is_size(n) for n, _ in term - monomial):
+            part = product({term - monomial: factor / number}, right.terms)
         parts.append(part)
     return Form(added(parts), form.order or right.order)
+
+
+def _with_sum(form: Form, left: Form, right: Form, premise: str, op: str) -> Form:
+    """A whole sum, which stands in the form with one factor, replaced."""
+    factors = {form.terms.get(m, Fraction(0)) / c for m, c in left.terms.items()}
+    if len(factors) != 1 or not (factor := factors.pop()) or not _allowed(op, premise, factor):
+        return form
+    rest = {m: c for m, c in form.terms.items() if m not in left.terms}
+    return Form(added([rest, {m: factor * c for m, c in right.terms.items()}]), form.order or right.order)
 
 
 def _allowed(op: str, premise: str, factor: Fraction) -> bool:

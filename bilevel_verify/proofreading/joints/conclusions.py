@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import Ties, differs, to_text_of
+from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses
 from bilevel_verify.proofreading.joints.forms import Form, Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
 from bilevel_verify.proofreading.joints.ties import ties_of
-from bilevel_verify.proofreading.source import PROMISES, Paper, Sentence
+from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 
 UNITS = {
     "epochs": r"epochs|restarts|stages",
@@ -43,11 +44,60 @@ def conclusion_joints(paper: Paper) -> Iterator[Judged]:
                 stated.setdefault(passage.name, {}).setdefault(unit, []).append(sentence)
             elif unit and passage.kind == "proof" and passage.of:
                 proved.setdefault(passage.of, {}).setdefault(unit, []).append(sentence)
+    yield from _displayed(paper, ties)
     for name, units in stated.items():
         for unit, found in units.items():
             last = proved.get(name, {}).get(unit)
             if last and len(found) == 1:
                 yield _judged(name, unit, found[0], last, ties)
+
+
+def _displayed(paper: Paper, ties: Ties) -> Iterator[Judged]:
+    """Every displayed bound of a statement, and the last one in its proof that is about the same quantity."""
+    proofs = {p.of: p for p in paper.passages if p.kind == "proof" and p.of}
+    count = Counter(p.name for p in paper.passages if p.kind in PROMISES)
+    twice = {of for of, times in Counter(p.of for p in paper.passages if p.kind == "proof").items() if times > 1}
+    for passage in paper.passages:
+        if (
+            passage.kind not in PROMISES
+            or count[passage.name] > 1
+            or passage.name not in proofs
+            or passage.name in twice
+        ):
+            continue
+        for sentence in passage.formulas:
+            if sentence.read.formula.kind == "display":
+                for one in bounds_of(sentence)[-1:]:
+                    yield from _ended(passage.name, sentence, one, proofs[passage.name], ties)
+
+
+def _ended(name: str, stated: Sentence, one: Bounded, proof: Passage, ties: Ties) -> Iterator[Judged]:
+    shown = [(s, b) for s in proof.formulas for b in bounds_of(s) if b.left == one.left and b.op == one.op]
+    if not shown:
+        return
+    joint = f"{to_text_of(stated)} in {name} and what its proof ends with"
+    reason = ""
+    for _, bound in reversed(shown):
+        try:
+            want, got = form_of(bound.right), form_of(one.right)
+            difference = None if bound.right == one.right else differs(want, got, one.op, ties)
+        except Formless as failure:
+            reason = reason or str(failure)
+            continue
+        if difference is None:
+            yield Judged("total", stated.place, joint, "holds")
+            return
+        reason = reason or difference[1]
+    last, bound = shown[-1]
+    try:
+        want, got = form_of(bound.right), form_of(one.right)
+        plain, how = differs(want, got, one.op, ties) or (False, "")
+    except Formless:
+        plain, how = False, ""
+    if plain:
+        yield _defect(name, "the bound", stated, last, joint, how, want, got)
+    else:
+        yield Judged("total", stated.place, joint, "undecided", reason)
 
 
 def _unit(clause: Clause, place: int) -> str:
@@ -93,7 +143,8 @@ def _form(sentence: Sentence) -> Form:
 def _defect(
     name: str, unit: str, stated: Sentence, proved: Sentence, joint: str, how: str, want: Form, got: Form
 ) -> Judged:
-    title = f"{name} promises another number of {unit} than its proof ends with: {how}"
+    what = unit if unit.startswith("the ") else f"number of {unit}"
+    title = f"{name} promises more than its proof ends with ({what}): {how}"
     evidence = (f"{name}: {to_text_of(stated)}", f"its proof, {proved.place}: {to_text_of(proved)}")
     defect = Defect("total", stated.place, title, "changes a constant or a rate", stated.latex, evidence,
                     unit=stated.unit)  # fmt: skip

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
+from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import exponents_differ, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses, numbered_in
-from bilevel_verify.proofreading.joints.forms import Form, Formless, Monomial, form_of, inverse, joined
+from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, inverse
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.orders import Order, orders_in
 from bilevel_verify.proofreading.joints.shown import form_script
 from bilevel_verify.proofreading.joints.tables import rows_of
-from bilevel_verify.proofreading.joints.ties import letters_of
+from bilevel_verify.proofreading.joints.ties import letters_of, over
 from bilevel_verify.proofreading.source import Paper, Sentence
 
 FACTOR = re.compile(r"\bby (?:a|an|the)(?: (?:multiplicative )?factor(?: of)?)?\s*\Z", re.I)
 AFTER = re.compile(r"\s*factor\b", re.I)
 BETTER = re.compile(r"\b(?:improv\w+|better|faster|fewer|smaller|lower|reduc\w+|sav\w+|worse|slower)\b", re.I)
 REFERENCE = re.compile(r"\[\d+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """An order as the products that it adds up."""
+
+    sentence: Sentence
+    terms: tuple[Monomial, ...]
 
 
 def factor_joints(paper: Paper) -> Iterator[Judged]:
@@ -50,13 +59,19 @@ def _judged(paper: Paper, clause: Clause, place: int, sentence: Sentence, before
     if factor is None or not factor[0] or not ours or not theirs:
         return Judged("citation", sentence.place, joint, "undecided", "the two rates were not found")
     wanted: Monomial = frozenset((n, e) for n, e in factor[0] if not n.startswith("#"))
-    quotients = [(a, b, _over(b, a)) for a in ours for b in theirs if a is not b]
+    quotients = [(a, b, over(n, m)) for a in ours for b in theirs for m in a.terms for n in b.terms]
     if any(q in (wanted, inverse(wanted)) for _, _, q in quotients):
         return Judged("citation", sentence.place, joint, "holds")
-    near = [(a, b, q) for a, b, q in quotients if letters_of(wanted) <= a.letters | b.letters]
-    if len(near) != len(quotients) or len({q for _, _, q in near}) != 1 or len(quotients) != 1:
+    if any(_of(letters_of(wanted), q) in (wanted, inverse(wanted)) for _, _, q in quotients):
+        return Judged("citation", sentence.place, joint, "undecided", "other letters are left out here")
+    known = letters_of(wanted) <= {n for r in (*ours, *theirs) for m in r.terms for n in letters_of(m)}
+    if len(ours) != 1 or len(theirs) != 1 or not known:
         return Judged("citation", sentence.place, joint, "undecided", "no two rates have this quotient")
-    (one, other, quotient) = near[0]
+    return _defect(sentence, joint, wanted, quotients)
+
+
+def _defect(sentence: Sentence, joint: str, wanted: Monomial, quotients: list[tuple[Rate, Rate, Monomial]]) -> Judged:
+    one, other, quotient = quotients[-1]
     how = exponents_differ(quotient, wanted, hidden=False) or ""
     title = f"the factor is not the quotient of the two rates: {how}"
     evidence = (f"here: {to_text_of(one.sentence)}", f"there: {to_text_of(other.sentence)}",
@@ -67,19 +82,29 @@ def _judged(paper: Paper, clause: Clause, place: int, sentence: Sentence, before
     return Judged("citation", sentence.place, joint, "refuted", how, defect, script)
 
 
-def _over(one: Order, other: Order) -> Monomial:
-    return frozenset((n, e) for n, e in joined(one.monomial, inverse(other.monomial))[0] if not n.startswith("#"))
+def _of(letters: frozenset[str], monomial: Monomial) -> Monomial:
+    return frozenset((n, e) for n, e in monomial if n in letters)
 
 
-def _rates(paper: Paper, clause: Clause, place: int, before: list[Clause]) -> tuple[list[Order], list[Order]]:
+def rates_in(sentence: Sentence) -> Iterator[Rate]:
+    """The orders of a formula, sums too."""
+    for node in sentence.nodes():
+        if isinstance(node, tree.Call) and node.function in ORDERS:
+            try:
+                yield Rate(sentence, tuple(form_of(node).terms))
+            except Formless:
+                continue
+
+
+def _rates(paper: Paper, clause: Clause, place: int, before: list[Clause]) -> tuple[list[Rate], list[Rate]]:
     """The rates that are compared: two of the sentence, or one of it or the sentence before and a cited one."""
-    here = [o for i, s in enumerate(clause.formulas) if i != place for o in orders_in(s)]
+    here = [r for i, s in enumerate(clause.formulas) if i != place for r in rates_in(s)]
     if len(here) == 2:
         return here[:1], here[1:]
-    last = here or [o for c in reversed(before) for s in c.formulas for o in orders_in(s)][:1]
-    cited = [o for n in numbered_in(clause.words) if n in paper.numbered for o in orders_in(paper.numbered[n])]
+    last = here or [r for c in reversed(before) for s in reversed(c.formulas) for r in rates_in(s)][:1]
+    cited = [r for n in numbered_in(clause.words) if n in paper.numbered for r in rates_in(paper.numbered[n])]
     if cited:
-        return last, cited
+        return last, cited[-1:]
     rows = set(REFERENCE.findall(clause.words))
-    there = [o for label, sentence in rows_of(paper) if rows & {*REFERENCE.findall(label)} for o in orders_in(sentence)]
+    there = [r for label, sentence in rows_of(paper) if rows & {*REFERENCE.findall(label)} for r in rates_in(sentence)]
     return last, there

@@ -14,7 +14,7 @@ from bilevel_verify.proofreading.joints.orders import special_values
 from bilevel_verify.proofreading.source import Paper, Sentence
 
 CLAIM = re.compile(
-    r"(?P<subject>[\w\x01\s-]*?)\s*(?:,?\s*which\s+)?(?:is|are|be)?\s*(?:therefore|thus|also|hence|always)?\s*"
+    r"(?P<subject>[\w\x01\s().-]*?)\s*(?:,?\s*which\s+)?(?:is|are|be)?\s*(?:therefore|thus|also|hence|always)?\s*"
     r"\b(?:(?:independent\s+(?:of|from|on))|(?:(?:do(?:es)?|did)\s+not\s+depend\s+on))\s+\Z",
     re.I,
 )

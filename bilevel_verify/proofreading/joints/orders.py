@@ -110,13 +110,16 @@ def special_values(clause: Clause) -> dict[str, tree.Node]:
     found: dict[str, tree.Node] = {}
     for sentence in clause.formulas:
         for chain in sentence.chains():
-            if (
-                chain.members
-                and isinstance(chain.members[-1], tree.Number)
-                and all(r.word == "==" for r in chain.relations)
-            ):
+            if chain.members and _is_number(chain.members[-1]) and all(r.word == "==" for r in chain.relations):
                 found |= {m.name: chain.members[-1] for m in chain.members if isinstance(m, tree.Letter)}
     return found
+
+
+def _is_number(node: tree.Node) -> bool:
+    """A number, or a quotient of numbers."""
+    if isinstance(node, tree.Divide):
+        return _is_number(node.numerator) and isinstance(node.denominator, tree.Number) and bool(node.denominator.value)
+    return isinstance(node, tree.Number)
 
 
 def _known(paper: Paper) -> dict[str, tree.Node]:
