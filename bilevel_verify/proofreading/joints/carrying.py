@@ -194,7 +194,7 @@ def _compared(
         return Judged("citation", printed.place, joint, "undecided", "the printed result is about something else")
     differences = []
     for result in results:
-        difference = differs(want, form_of(result.right), result.op, ties)
+        difference = differs(want, form_of(result.right), result.op, ties, is_size(result.left))
         if not difference:
             return Judged("citation", printed.place, joint, "holds")
         differences.append((result, difference))
@@ -219,12 +219,18 @@ def needs(name: str, left: tree.Node, op: str, want: Form, got: Form) -> str:
     return f"the step needs a form of {name} that gives {to_text(left)} {op} {to_text(tree_of(got.terms))}"
 
 
-def differs(want: Form, got: Form, op: str, ties: Ties = ()) -> tuple[bool, str] | None:
+def is_size(node: tree.Node) -> bool:
+    """A norm, an absolute value or a power of one: never negative."""
+    base = node.base if isinstance(node, tree.Power) else node
+    return isinstance(base, tree.Call) and base.function in ("norm", "abs")
+
+
+def differs(want: Form, got: Form, op: str, ties: Ties = (), positive: bool = False) -> tuple[bool, str] | None:
     """None where two forms agree; else whether the second is plainly not what the first gives, and how they differ.
 
     Of orders only the letters of the printed one count, and no factor. Plain are products of the same letters that
     differ in an exponent, unless ``ties`` rewrite one as the other, and sums of the same terms of which one has a
-    smaller (in a lower bound: larger) factor.
+    smaller (in a lower bound: larger) factor; where the side is ``positive``, also sums of which one is a multiple.
     """
     if got.order or want.order:
         one, other = want.single, got.single
@@ -242,6 +248,10 @@ def differs(want: Form, got: Form, op: str, ties: Ties = ()) -> tuple[bool, str]
         return False, "other terms"
     off = [m for m in want.terms if want.terms[m] != got.terms[m]]
     change = got.terms[off[0]] - want.terms[off[0]]
+    ratios = {got.terms[m] / c for m, c in want.terms.items()}
+    if positive and len(off) > 1 and len(ratios) == 1:
+        ratio = ratios.pop()
+        return (op == "==" or (ratio < 1) == (op in UPPER)), f"the printed side is {ratio} times that"
     worse = (change < 0 and op in UPPER) or (change > 0 and op in LOWER) or op == "=="
     text = f"the factor of {shown(off[0])} is {want.terms[off[0]]} and {got.terms[off[0]]} is printed"
     return len(off) == 1 and worse, text

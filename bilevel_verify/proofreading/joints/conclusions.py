@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, to_text_of
+from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, is_size, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses
 from bilevel_verify.proofreading.joints.forms import Form, Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
@@ -80,7 +80,7 @@ def _ended(name: str, stated: Sentence, one: Bounded, proof: Passage, ties: Ties
     for _, bound in reversed(shown):
         try:
             want, got = form_of(bound.right), form_of(one.right)
-            difference = None if bound.right == one.right else differs(want, got, one.op, ties)
+            difference = None if bound.right == one.right else differs(want, got, one.op, ties, is_size(one.left))
         except Formless as failure:
             reason = reason or str(failure)
             continue
@@ -91,10 +91,10 @@ def _ended(name: str, stated: Sentence, one: Bounded, proof: Passage, ties: Ties
     last, bound = shown[-1]
     try:
         want, got = form_of(bound.right), form_of(one.right)
-        plain, how = differs(want, got, one.op, ties) or (False, "")
+        plain, how = differs(want, got, one.op, ties, is_size(one.left)) or (False, "")
     except Formless:
         plain, how = False, ""
-    if plain:
+    if plain and tree.letters(bound.right) == tree.letters(one.right):
         yield _defect(name, "the bound", stated, last, joint, how, want, got)
     else:
         yield Judged("total", stated.place, joint, "undecided", reason)

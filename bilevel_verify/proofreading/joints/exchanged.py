@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, to_text_of
+from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, is_size, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import Form, Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
@@ -180,7 +180,7 @@ def judged_sides(
             return f"{', '.join(sorted(stale))} was not exchanged", want
         return "the exchange on the right side is not that of the left side", None
     try:
-        difference = differs(form_of(want), form_of(other.right), other.op, ties)
+        difference = differs(form_of(want), form_of(other.right), other.op, ties, is_size(other.left))
     except Formless:
         return "a side is no sum of products", None
     if difference is None:

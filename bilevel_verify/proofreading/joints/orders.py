@@ -77,11 +77,10 @@ def order_joints(paper: Paper) -> Iterator[Judged]:
     """Every order that a sentence quotes from a theorem, corollary, proposition or lemma of the paper."""
     known, ties = _known(paper), ties_of(paper)
     for clause in clauses(paper):
-        values = special_values(clause)
         for place, sentence in enumerate(clause.formulas):
             name = _shower(clause, place)
             if name:
-                found = _orders_of(paper, name, values, known)
+                found = _orders_of(paper, name, special_values(clause, place), known)
                 for order in orders_in(sentence):
                     yield _judged(order, found, ties, name, sentence.place)
 
@@ -105,14 +104,21 @@ def _shower(clause: Clause, place: int) -> str:
     return names[0] if SHOWS.search(before) and not OTHERS.search(since) else ""
 
 
-def special_values(clause: Clause) -> dict[str, tree.Node]:
-    """``when nu = 1``: letters that a sentence sets to numbers."""
-    found: dict[str, tree.Node] = {}
-    for sentence in clause.formulas:
+def special_values(clause: Clause, place: int | None = None) -> dict[str, tree.Node]:
+    """``when nu = 1``: letters that a sentence sets to numbers, those before a place first; of two values none."""
+    found: dict[str, list[tuple[int, tree.Node]]] = {}
+    for at, sentence in enumerate(clause.formulas):
         for chain in sentence.chains():
             if chain.members and _is_number(chain.members[-1]) and all(r.word == "==" for r in chain.relations):
-                found |= {m.name: chain.members[-1] for m in chain.members if isinstance(m, tree.Letter)}
-    return found
+                for member in chain.members:
+                    if isinstance(member, tree.Letter):
+                        found.setdefault(member.name, []).append((at, chain.members[-1]))
+    chosen: dict[str, tree.Node] = {}
+    for name, values in found.items():
+        before = [value for at, value in values if place is not None and at < place]
+        if before or len({value for _, value in values}) == 1:
+            chosen[name] = before[-1] if before else values[0][1]
+    return chosen
 
 
 def _is_number(node: tree.Node) -> bool:

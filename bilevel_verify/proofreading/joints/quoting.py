@@ -16,6 +16,7 @@ from bilevel_verify.proofreading.joints.carrying import (
     Ties,
     bounds_of,
     differs,
+    is_size,
     shown,
     to_text_of,
 )
@@ -113,7 +114,7 @@ def _from(paper: Paper, quote: Bounded, sources: tuple[Sentence, ...], ties: Tie
         if right == quote.right and one.op == quote.op:
             return True, ""
         try:
-            difference = differs(form_of(right), form_of(quote.right), quote.op, ties)
+            difference = differs(form_of(right), form_of(quote.right), quote.op, ties, is_size(quote.left))
         except Formless:
             best = (False, "?a side is no sum of products") if best[0] is None else best
             continue

@@ -46,22 +46,23 @@ def special_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Every formula that is said to be another one at special values of its letters, and ranges of these letters."""
     ties = ties_of(paper)
     for clause in clauses(paper):
-        values = _values(clause)
+        values = _values(clause, len(clause.formulas))
         if not values:
             continue
         yield from _ranges(paper, draft, clause, values)
         for place, sentence in enumerate(clause.formulas):
             name, sources = _source(paper, clause, place)
             if sources and BECOMES.search(clause.before(place)):
-                yield from _formulas(sentence, name, sources, values, ties)
+                yield from _formulas(sentence, name, sources, _values(clause, place), ties)
 
 
-def _values(clause: Clause) -> dict[str, tree.Node]:
-    """Letters that a sentence sets to numbers after ``when``, ``with``, ``setting``."""
+def _values(clause: Clause, place: int) -> dict[str, tree.Node]:
+    """Letters that a sentence sets to numbers after ``when``, ``with``, ``setting``, before a place."""
+    said = [i for i in range(len(clause.formulas)) if SETS.search(clause.before(i)) or not clause.before(i).strip()]
     found: dict[str, tree.Node] = {}
-    for place, sentence in enumerate(clause.formulas):
-        if SETS.search(clause.before(place)) or clause.before(place).strip() == "":
-            found |= special_values(Clause(clause.words, (sentence,), clause.passage))
+    for one in said:
+        alone = special_values(Clause(clause.words, clause.formulas[one : one + 1], clause.passage))
+        found |= {n: v for n, v in alone.items() if one < place or n not in found}
     return found
 
 
