@@ -18,7 +18,7 @@ from bilevel_verify.proofreading.errata.collecting import errata
 from bilevel_verify.proofreading.joints.clauses import named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import Formless, Monomial, form_of, tree_of
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.ties import rewritten
+from bilevel_verify.proofreading.joints.ties import Tie, rewritten
 from bilevel_verify.theorems.library import load_card
 
 SEED, COUNT, LEAST = 20, 18, 0.9
@@ -396,7 +396,7 @@ def test_products_that_ties_rewrite_are_told_from_others() -> None:
         assert single is not None
         return single[0]
 
-    ties = (powers("kappa*mu/L"), powers("B**2*rho/eps"))
+    ties = (Tie(powers("kappa*mu/L"), "kappa"), Tie(powers("B**2*rho/eps"), "B"))
     assert rewritten(ties, powers("kappa**2*mu*L"), powers("kappa*L**2"), hidden=False)
     assert rewritten(ties, powers("kappa**2*mu*L*eps"), powers("kappa*L**2*mu*eps/mu"), hidden=False)
     assert rewritten(ties, powers("kappa**3*mu**2*L*eps"), powers("kappa*L**3*mu**0*eps*mu/mu"), hidden=False)
@@ -405,6 +405,9 @@ def test_products_that_ties_rewrite_are_told_from_others() -> None:
     assert not rewritten((), powers("kappa**3*eps"), powers("kappa**2*eps"), hidden=True)
     assert rewritten(ties, powers("kappa**3*L"), powers("kappa**4"), hidden=True)
     assert not rewritten(ties, powers("kappa**3*eps**2"), powers("kappa**4"), hidden=True)
+    of_lam = (Tie(powers("lam*eps/(ell*kappa**3)"), "lam"),)
+    assert not rewritten(of_lam, powers("kappa**3*ell*eps**-2"), powers("kappa**3*eps**-1"), hidden=True)
+    assert rewritten(of_lam, powers("kappa**3*ell*eps**-2"), powers("lam*eps**-1"), hidden=True)
 
 
 def test_citations_in_words() -> None:

@@ -23,7 +23,7 @@ from bilevel_verify.proofreading.joints.forms import (
 )
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
-from bilevel_verify.proofreading.joints.ties import rewritten, ties_of
+from bilevel_verify.proofreading.joints.ties import Tie, rewritten, ties_of
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
@@ -33,10 +33,11 @@ REPLACED = re.compile(r"\breplac(?:e|es|ing)\s*\x01[^\x01]*\bby\s*\x01", re.I)
 BASE = re.compile(
     r"\b(?:into|in|for|to|on)\s+(?:the\s+)?(?:(?:above\s+)?(?:equation|inequality|bound)\s*)?\(?(\d+[a-z]?)\)?"
 )
+IT = re.compile(r"\binto\s+(?:it|this|the (?:above|last)\b[^\x01,]*)", re.I)
 INTO = re.compile(r"\w+\s+(?:this |it )?(?:in)?to\b", re.I)
 """``Plugging into (8)``: what stands before it is put in."""
 RESULTS = re.compile(r"\b(?:have|has|get|obtain|gives?|yields?|becomes?|find|see|follows)(?: that)?\s*[,:]?\s*\Z", re.I)
-Ties = tuple[Monomial, ...]
+Ties = tuple[Tie, ...]
 UPPER, LOWER, EQUAL = ("<=", "<"), (">=", ">"), ("==", ":=")
 
 
@@ -63,8 +64,11 @@ def carried_joints(paper: Paper) -> Iterator[Judged]:
             continue
         printed = clause.formulas[places[0]]
         said = clause.before(places[0])[cue.start() :]
-        base = next((n for n in BASE.findall(said) if n in by_number), "")
-        if base and base != printed.read.formula.number:
+        number = next((n for n in BASE.findall(said) if n in by_number), "")
+        base = by_number.get(number)
+        if base is None and IT.search(said):
+            base = next(iter(_just_before(paper, printed, printed)), None)
+        if base is not None and base is not printed:
             yield _judged(paper, clause, places[0], said, base, ties)
 
 
@@ -76,24 +80,27 @@ def _is_result(clause: Clause, place: int) -> bool:
     return RESULTS.search(clause.before(place)) is not None and bool(bounds_of(sentence))
 
 
-def _judged(paper: Paper, clause: Clause, place: int, said: str, base: str, ties: Ties) -> Judged:
+def _judged(paper: Paper, clause: Clause, place: int, said: str, base: Sentence, ties: Ties) -> Judged:
     by_number, printed = paper.numbered, clause.formulas[place]
+    name = f"({base.read.formula.number})" if base.read.formula.number else "the formula before it"
     inline = clause.formulas[clause.before(place).count(HOLE) - said.count(HOLE) : place]
-    cited = [by_number[n] for n in numbered_in(said) if n != base and n in by_number]
+    cited = [by_number[n] for n in numbered_in(said) if n in by_number and by_number[n] is not base]
     words = ", ".join(to_text_of(s) if s in inline else f"({s.read.formula.number})" for s in (*inline, *cited))
-    joint = f"{words or 'what stands before it'} put into ({base})"
+    joint = f"{words or 'what stands before it'} put into {name}"
     alone = not (inline or cited) or INTO.match(said) is not None
-    shown = [*(_just_before(paper, printed, by_number[base]) if alone else []), *inline, *cited]
+    shown = [*(_just_before(paper, printed, base) if alone else []), *inline, *cited]
     premises = [b for s in shown for b in bounds_of(s)[-1:]]
     if REPLACED.search(said) and len(inline) == 2:
         pair = [list(s.nodes()) for s in inline]
         premises += [Bounded(pair[0][0], "==", pair[1][0])] if [len(p) for p in pair] == [1, 1] else []
     try:
-        start = bounds_of(by_number[base])[-1]
+        results = bounds_of(printed)
+        start = next((b for b in reversed(bounds_of(base)) if results and b.left == results[0].left), None)
+        start = start or bounds_of(base)[-1]
         want, used = carried(start, premises)
         if not used:
             return Judged("citation", printed.place, joint, "undecided", "nothing that was read stands in the relation")
-        sources = [(f"({base})", by_number[base]), *(("put in", s) for s in shown)]
+        sources = [(name, base), *(("put in", s) for s in shown)]
         return _compared(printed, start, want, joint, sources, ties)
     except (Formless, IndexError) as reason:
         return Judged("citation", printed.place, joint, "undecided", str(reason) or "not read")

@@ -45,7 +45,7 @@ def factor_joints(paper: Paper) -> Iterator[Judged]:
                 and ("factor" in of[0] or AFTER.match(clause.after(place)))
             ):
                 yield _judged(paper, clause, place, sentence, before)
-        before = [*before[-1:], clause] if not before or before[-1].passage is clause.passage else [clause]
+        before = [*before[-1:], clause]
 
 
 def _judged(paper: Paper, clause: Clause, place: int, sentence: Sentence, before: list[Clause]) -> Judged:
@@ -64,8 +64,9 @@ def _judged(paper: Paper, clause: Clause, place: int, sentence: Sentence, before
         return Judged("citation", sentence.place, joint, "holds")
     if any(_of(letters_of(wanted), q) in (wanted, inverse(wanted)) for _, _, q in quotients):
         return Judged("citation", sentence.place, joint, "undecided", "other letters are left out here")
-    known = letters_of(wanted) <= {n for r in (*ours, *theirs) for m in r.terms for n in letters_of(m)}
-    if len(ours) != 1 or len(theirs) != 1 or not known:
+    known = letters_of(wanted) <= {n for r in (*ours, *theirs) for n in _letters(r)}
+    alike = all((_letters(ours[0]) ^ _letters(r)) <= letters_of(wanted) for r in theirs)
+    if len(ours) != 1 or not alike or not known:
         return Judged("citation", sentence.place, joint, "undecided", "no two rates have this quotient")
     return _defect(sentence, joint, wanted, quotients)
 
@@ -80,6 +81,10 @@ def _defect(sentence: Sentence, joint: str, wanted: Monomial, quotients: list[tu
     script = form_script(title, sentence.place, Form({quotient: Fraction(1)}, True), Form({wanted: Fraction(1)}, True),
                          "the quotient", "printed")  # fmt: skip
     return Judged("citation", sentence.place, joint, "refuted", how, defect, script)
+
+
+def _letters(rate: Rate) -> frozenset[str]:
+    return frozenset(n for m in rate.terms for n in letters_of(m))
 
 
 def _of(letters: frozenset[str], monomial: Monomial) -> Monomial:

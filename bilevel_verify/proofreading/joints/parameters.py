@@ -35,8 +35,6 @@ USES = re.compile(
 INHERITS = re.compile(
     r"\b(?:conditions?|settings?|parameters?|assumptions?|hypothes[ei]s|same|choices?|notation)\b", re.I
 )
-ANNOUNCED = re.compile(r"\bproofs? of ((?:Theorem|Lemma|Proposition|Corollary) [A-Z]?\.?\d+(?:\.\d+)*)")
-NAMED_PROOF = re.compile(r"(?:[A-Z]?[\d.]*\s*Proof)?\s*of\b", re.I)
 UPPER = (("<",), ("<=",))
 COMPARED = ("<", "<=", ">", ">=")
 ROUNDS = 6
@@ -93,17 +91,13 @@ def parameter_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
 
 
 def _proofs(paper: Paper, frames: Mapping[str, Frame]) -> Iterator[Passage]:
-    """Proofs that say what they prove; else the first after each statement, unless the text announces another."""
+    """Proofs that say what they prove; else the first after each statement."""
     seen: set[str] = set()
-    announced = ""
     for passage in paper.passages:
         if passage.kind == "proof" and passage.of in frames:
-            said = NAMED_PROOF.match(passage.name or passage.words) is not None
-            if said or (passage.of not in seen and announced in ("", passage.of)):
+            if passage.says_of or passage.of not in seen:
                 yield passage
-            seen |= set() if said else {passage.of}
-        last = ANNOUNCED.findall(passage.words)
-        announced = last[-1] if last and passage.kind != "proof" else "" if passage.kind in PROMISES else announced
+            seen |= set() if passage.says_of else {passage.of}
 
 
 def frame_of(draft: Draft, number: int) -> Frame:
@@ -335,16 +329,19 @@ def _letters_of_left(node: tree.Node) -> frozenset[str]:
 
 
 def _is_weaker(given: tree.Node, needed: tree.Compare) -> bool:
-    """Whether ``a <= 2 b`` is given where ``a <= b`` is needed."""
+    """Whether ``a <= 2 b`` is given where ``a <= b`` is needed, or ``a >= b`` where ``a >= 2 b`` is."""
     if not isinstance(given, tree.Compare) or len(given.operators) != 1 or given.operands[0] != needed.operands[0]:
         return False
-    if given.operators[0] not in ("<", "<=") or needed.operators[0] not in ("<", "<="):
+    upper = given.operators[0] in ("<", "<=") and needed.operators[0] in ("<", "<=")
+    if not upper and not (given.operators[0] in (">", ">=") and needed.operators[0] in (">", ">=")):
         return False
     try:
         one, other = form_of(given.operands[1]).single, form_of(needed.operands[1]).single
     except Formless:
         return False
-    return one is not None and other is not None and one[0] == other[0] and one[1] > other[1] > 0
+    if one is None or other is None or one[0] != other[0] or min(one[1], other[1]) <= 0:
+        return False
+    return one[1] > other[1] if upper else one[1] < other[1]
 
 
 def _says_more(passage: Passage, letters: set[str] | frozenset[str]) -> bool:

@@ -33,7 +33,7 @@ CITED = rf"(?P<cited>(?:{STATED}s?\s+(?:{STATED}\s+)?[A-Z]?\.?\d[\w.]*|\(\d+[a-z
 HAVE = r"we (?:have|know|get|obtain)(?: that)?|it (?:follows|holds) that|that is|i\.e\.|that|one has|says that|reads"
 QUOTES = re.compile(
     r"\b(?:by|from|recall(?:ing)?|using|see|because of|due to|in view of|thanks to|that is|is)\b[^.;:\x01]{0,60}?"
-    rf"{CITED}\s*(?:,?\s*(?:{HAVE}))?,?\s*\Z",
+    rf"{CITED}\s*(?:,?\s*(?:{HAVE}))?(?:\s+for (?:all|any|every|each)\s+\x01(?: that)?)?\s*,?:?\s*\Z",
     re.I,
 )
 """The words between a citation and the formula that it is said to be; nothing else stands between them."""

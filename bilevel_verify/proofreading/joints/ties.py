@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 
 from bilevel_verify.language import tree
@@ -12,16 +13,24 @@ from bilevel_verify.proofreading.source import Paper
 ZERO: Exponent = (Fraction(0),) * SAMPLES
 
 
-def ties_of(paper: Paper) -> tuple[Monomial, ...]:
-    """Products of powers that the paper says to be a number: of each ``letter = product`` the quotient of its sides."""
-    found: dict[Monomial, None] = {}
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A product of powers that is a number: the quotient of the sides of ``letter = product``; ``of`` is the letter."""
+
+    powers: Monomial
+    of: str = ""
+
+
+def ties_of(paper: Paper) -> tuple[Tie, ...]:
+    """What the paper ties by a product: of each ``letter = product`` the quotient of its sides."""
+    found: dict[Tie, None] = {}
     for sentence in paper.sentences:
         for chain in sentence.chains():
             for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
                 if isinstance(left, tree.Letter) and relation.word in ("==", ":="):
                     tie = _quotient(left, right)
                     if tie:
-                        found[tie] = None
+                        found[Tie(tie, left.name)] = None
     return tuple(found)
 
 
@@ -43,16 +52,21 @@ def letters_of(monomial: Monomial) -> frozenset[str]:
     return frozenset(n for n, _ in monomial if not n.startswith("#"))
 
 
-def rewritten(ties: Iterable[Monomial], source: Monomial, printed: Monomial, hidden: bool) -> bool:
+def rewritten(ties: Iterable[Tie], source: Monomial, printed: Monomial, hidden: bool) -> bool:
     """Whether a product may be another one that ties rewrite.
 
-    With ``hidden`` only the letters of the printed one count; then a tie has to have a letter that was rewritten away.
+    With ``hidden`` only the letters of the printed one count; then a tie has to have a letter that was rewritten away,
+    and it may not define a letter that stands in neither: such a letter is no constant that an order hides.
     Otherwise two products with different letters always may: what is not tied by a product may be tied by a formula.
     """
     here, there = letters_of(printed), letters_of(source)
     if not here <= there or (not hidden and here != there):
         return True
-    usable = [t for t in ties if not hidden or letters_of(t) & (there - here)]
+    usable = [
+        t.powers
+        for t in ties
+        if not hidden or (letters_of(t.powers) & (there - here) and (not t.of or t.of in there | here))
+    ]
     wanted = over(source, printed)
     names = sorted(here if hidden else {n for m in (wanted, *usable) for n, _ in m})
     return all(_spanned(_row(wanted, names, k), [_row(t, names, k) for t in usable]) for k in range(SAMPLES))
