@@ -93,15 +93,32 @@ def _judged(paper: Paper, clause: Clause, place: int, said: str, base: Sentence,
     if REPLACED.search(said) and len(inline) == 2:
         pair = [list(s.nodes()) for s in inline]
         premises += [Bounded(pair[0][0], "==", pair[1][0])] if [len(p) for p in pair] == [1, 1] else []
+    sources = [(name, base), *(("put in", s) for s in shown)]
+    found = [_of_left(printed, base, premises, left, joint, sources, ties) for left in _lefts(printed)]
+    worst = sorted(found, key=lambda j: ("refuted", "undecided", "holds").index(j.verdict))
+    return worst[0] if worst else Judged("citation", printed.place, joint, "undecided", "no relation was read")
+
+
+def _lefts(printed: Sentence) -> list[tree.Node]:
+    return list(dict.fromkeys(b.left for b in bounds_of(printed)))
+
+
+def _of_left(
+    printed: Sentence,
+    base: Sentence,
+    premises: list[Bounded],
+    left: tree.Node,
+    joint: str,
+    sources: list[tuple[str, Sentence]],
+    ties: Ties,
+) -> Judged:
+    """What is printed about one quantity, against the relation about it with the premises put in."""
     try:
-        results = bounds_of(printed)
-        start = next((b for b in reversed(bounds_of(base)) if results and b.left == results[0].left), None)
-        start = start or bounds_of(base)[-1]
-        want, used = carried(start, premises)
+        bounds = [b for b in bounds_of(base) if b.left == left] or bounds_of(base)
+        want, used = carried(bounds[-1], premises)
         if not used:
             return Judged("citation", printed.place, joint, "undecided", "nothing that was read stands in the relation")
-        sources = [(name, base), *(("put in", s) for s in shown)]
-        return _compared(printed, start, want, joint, sources, ties)
+        return _compared(printed, left, bounds[-1], want, joint, sources, ties)
     except (Formless, IndexError) as reason:
         return Judged("citation", printed.place, joint, "undecided", str(reason) or "not read")
 
@@ -194,10 +211,16 @@ def _is_size(atom: str) -> bool:
 
 
 def _compared(
-    printed: Sentence, base: Bounded, want: Form, joint: str, sources: list[tuple[str, Sentence]], ties: Ties
+    printed: Sentence,
+    left: tree.Node,
+    base: Bounded,
+    want: Form,
+    joint: str,
+    sources: list[tuple[str, Sentence]],
+    ties: Ties,
 ) -> Judged:
-    results = bounds_of(printed)
-    if not results or to_text(results[0].left) != to_text(base.left):
+    results = [b for b in bounds_of(printed) if b.left == left]
+    if left != base.left:
         return Judged("citation", printed.place, joint, "undecided", "the printed result is about something else")
     differences = []
     for result in results:
