@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from bilevel_verify.theorems.card import Card
 
 LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
+PROMISED = r"((?:Theorem|Lemma|Proposition|Corollary) [A-Z]?\.?\d+(?:\.\d+)*)"
 ANNOUNCED = re.compile(
-    r"\b(?:proofs? of|(?:we (?:now )?|to )prove) ((?:Theorem|Lemma|Proposition|Corollary) [A-Z]?\.?\d+(?:\.\d+)*)"
+    rf"\bwe (?:now |first |next |will )*(?:prove|(?:give|present|provide|finish|complete) the proof of) {PROMISED}"
 )
 NAMED_PROOF = re.compile(r"(?:[A-Z]?[\d.]*\s*Proof)?\s*of\b", re.I)
 PROMISES = ("theorem", "proposition", "lemma", "corollary")
@@ -208,13 +209,13 @@ def _announced(passages: list[Passage]) -> Iterator[Passage]:
     stated = {p.name for p in passages if p.kind in PROMISES}
     said = ""
     for passage in passages:
-        last = ANNOUNCED.findall(passage.words)
+        found = {*ANNOUNCED.findall(passage.words)} & stated
         if passage.kind == "proof":
-            yield passage if passage.says_of or said not in stated else replace(passage, of=said)
+            yield passage if passage.says_of or not said else replace(passage, of=said)
             said = ""
             continue
         yield passage
-        said = last[-1] if last and passage.kind == "text" else "" if passage.kind in PROMISES else said
+        said = found.pop() if len(found) == 1 and passage.kind == "text" else ""
 
 
 def _listing(unit: Unit, sentences: list[Sentence]) -> Listing:

@@ -17,7 +17,7 @@ from bilevel_verify.proofreading.joints.clauses import EQUATION, Clause, clauses
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import equality_script, form_script
-from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import PROMISED, PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
@@ -35,6 +35,7 @@ USES = re.compile(
 INHERITS = re.compile(
     r"\b(?:conditions?|settings?|parameters?|assumptions?|hypothes[ei]s|same|choices?|notation)\b", re.I
 )
+ANNOUNCED = re.compile(rf"\b(?:proofs? of|prove) {PROMISED}")
 UPPER = (("<",), ("<=",))
 COMPARED = ("<", "<=", ">", ">=")
 ROUNDS = 6
@@ -91,13 +92,16 @@ def parameter_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
 
 
 def _proofs(paper: Paper, frames: Mapping[str, Frame]) -> Iterator[Passage]:
-    """Proofs that say what they prove; else the first after each statement."""
+    """Proofs that say what they prove; else the first after each statement, unless the text announces another."""
     seen: set[str] = set()
+    announced = ""
     for passage in paper.passages:
         if passage.kind == "proof" and passage.of in frames:
-            if passage.says_of or passage.of not in seen:
+            if passage.says_of or (passage.of not in seen and announced in ("", passage.of)):
                 yield passage
             seen |= set() if passage.says_of else {passage.of}
+        last = ANNOUNCED.findall(passage.words)
+        announced = last[-1] if last and passage.kind != "proof" else "" if passage.kind in PROMISES else announced
 
 
 def frame_of(draft: Draft, number: int) -> Frame:
