@@ -14,7 +14,7 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import differs, to_text_of
 from bilevel_verify.proofreading.joints.clauses import EQUATION, Clause, clauses, named_in
-from bilevel_verify.proofreading.joints.forms import Formless, form_of
+from bilevel_verify.proofreading.joints.forms import ORDERS, Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import equality_script, form_script
 from bilevel_verify.proofreading.source import PROMISED, PROMISES, Paper, Passage, Sentence
@@ -114,7 +114,8 @@ def frame_of(draft: Draft, number: int) -> Frame:
     for one in printed:
         if isinstance(one.left, tree.Letter) and one.op in ("==", ":=") and plain(one.right):
             local.setdefault(one.left.name, set()).add(one.right)
-    define = {n: next(iter(values)) for n, values in local.items() if n in defined and len(values) == 1}
+    single = {n: next(iter(values)) for n, values in local.items() if n in defined and len(values) == 1}
+    define = {n: v for n, v in single.items() if not tree.functions(v) & {*ORDERS}}  # an order is no value
     name = draft.document.units[number].name
     where = tuple(h.node for h in scope.hypotheses)
     own = tuple(h.node for h in scope.hypotheses if h.origin == name)

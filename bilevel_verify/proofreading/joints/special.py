@@ -161,7 +161,7 @@ def _ranges(paper: Paper, draft: Draft, clause: Clause, values: Mapping[str, tre
         found = [i for i, p in enumerate(paper.passages) if p.name == name and p.kind in PROMISES]
         if len(found) != 1 or clause.passage.name == name:
             continue
-        for condition in frame_of(draft, found[0]).own:
+        for condition in frame_of(draft, found[0]).where:
             letters = free_letters(condition) - NUMBERS if isinstance(condition, tree.Compare) else set()
             if len(letters) != 1 or not letters <= values.keys():
                 continue
