@@ -35,7 +35,8 @@ USES = re.compile(
 INHERITS = re.compile(
     r"\b(?:conditions?|settings?|parameters?|assumptions?|hypothes[ei]s|same|choices?|notation)\b", re.I
 )
-ANNOUNCED = re.compile(rf"\b(?:proofs? of|prove) {PROMISED}")
+ANNOUNCED = re.compile(rf"(?<!to )(?<!to the )(?<!in the )(?<!from the )\b(?:proofs? of|prove) {PROMISED}")
+"""Not ``similar to the proof of Theorem 1``."""
 UPPER = (("<",), ("<=",))
 COMPARED = ("<", "<=", ">", ">=")
 ROUNDS = 6
