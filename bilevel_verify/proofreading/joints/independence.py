@@ -103,7 +103,7 @@ def _path(letter: str, start: Sentence, defined: Definitions) -> tuple[str, ...]
     first = frozenset(n for node in start.nodes() for n in tree.letters(node))
     if letter in first:
         return ()
-    paths = [(name,) for name in sorted(first)]
+    paths: list[tuple[str, ...]] = [(name,) for name in sorted(first)]
     seen = set(first)
     while paths:
         path = paths.pop(0)

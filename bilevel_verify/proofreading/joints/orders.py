@@ -17,7 +17,7 @@ from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in
 from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, product, raised
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
-from bilevel_verify.proofreading.joints.ties import letters_of, rewritten, ties_of
+from bilevel_verify.proofreading.joints.ties import Tie, letters_of, rewritten, ties_of
 from bilevel_verify.proofreading.source import PROMISES, Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
@@ -140,7 +140,7 @@ def _known(paper: Paper) -> dict[str, tree.Node]:
     return {name: next(iter(nodes)) for name, nodes in table.items() if len(nodes) == 1}
 
 
-def _judged(order: Order, found: list[Order], ties: tuple[Monomial, ...], name: str, place: str) -> Judged:
+def _judged(order: Order, found: list[Order], ties: tuple[Tie, ...], name: str, place: str) -> Judged:
     """One quoted order against the orders of its source."""
     joint = f"the order {to_text_of(order.sentence)} from {name}"
     same = [o for o in found if agrees(order, o)]
