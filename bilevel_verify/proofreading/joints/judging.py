@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from bilevel_verify.proofreading.joints.adding import added_joints
 from bilevel_verify.proofreading.joints.carrying import carried_joints
 from bilevel_verify.proofreading.joints.conclusions import conclusion_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
@@ -18,7 +17,7 @@ from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
 from bilevel_verify.proofreading.joints.quoting import quoted_joints
 from bilevel_verify.proofreading.joints.special import special_joints
-from bilevel_verify.proofreading.joints.summing import summed_joints
+from bilevel_verify.proofreading.joints.summing import added_joints, summed_joints
 from bilevel_verify.proofreading.joints.tables import table_joints
 from bilevel_verify.proofreading.joints.together import together_joints
 from bilevel_verify.proofreading.source import Paper
