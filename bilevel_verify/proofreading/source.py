@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,15 @@ if TYPE_CHECKING:
     from bilevel_verify.theorems.card import Card
 
 LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
+PROMISED = r"((?:Theorem|Lemma|Proposition|Corollary) [A-Z]?\.?\d+(?:\.\d+)*)"
+ANNOUNCED = re.compile(
+    rf"\bwe (?:now |first |next |will )*(?:prove|(?:give|present|provide|finish|complete) the proof of) {PROMISED}"
+)
+NAMED_PROOF = re.compile(r"(?:[A-Z]?[\d.]*\s*Proof)?\s*of\b", re.I)
 PROMISES = ("theorem", "proposition", "lemma", "corollary")
 """Kinds of passages that promise something, and are cited for it."""
+BEGINS = re.compile(r"\A\s*(?:&\s*)*(?:=|\\leq?\b|\\geq?\b|\\lesssim\b)(?:\s*&)*")
+"""A row that goes on with a relation; alone, its right side is read."""
 BESIDE = ("label",)
 """Words of statements that are remarks under a brace and no part of a chain."""
 
@@ -72,6 +79,11 @@ class Passage:
     words: str
     of: str = ""
     formulas: tuple[Sentence, ...] = ()
+
+    @property
+    def says_of(self) -> bool:
+        """Whether a proof says itself what it proves."""
+        return NAMED_PROOF.match(self.name or self.words) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +182,8 @@ def paper_of_draft(draft: Draft) -> Paper:
         draft.key,
         draft.notation,
         tuple(sentences),
-        tuple(_passage(draft, unit, [sentences[n] for n in mine])
-              for unit, mine in zip(document.units, units, strict=True)),
+        tuple(_announced([_passage(draft, unit, [sentences[n] for n in mine])
+                          for unit, mine in zip(document.units, units, strict=True)])),
         tuple(_listing(unit, [sentences[n] for n in mine]) for unit, mine in zip(document.units, units, strict=True)
               if unit.kind == "algorithm"),
         frozenset(f.number for f in formulas if f.number),
@@ -190,6 +202,20 @@ def _passage(draft: Draft, unit: Unit, sentences: list[Sentence]) -> Passage:
     return Passage(
         slug(unit.name) if unit.name else "", unit.kind, unit.name or unit.title, plain, unit.of, tuple(sentences)
     )
+
+
+def _announced(passages: list[Passage]) -> Iterator[Passage]:
+    """A proof that does not say what it proves is of the statement that the text right before it announces."""
+    stated = {p.name for p in passages if p.kind in PROMISES}
+    said = ""
+    for passage in passages:
+        found = {*ANNOUNCED.findall(passage.words)} & stated
+        if passage.kind == "proof":
+            yield passage if passage.says_of or not said else replace(passage, of=said)
+            said = ""
+            continue
+        yield passage
+        said = found.pop() if len(found) == 1 and passage.kind == "text" else ""
 
 
 def _listing(unit: Unit, sentences: list[Sentence]) -> Listing:
@@ -227,8 +253,10 @@ def _read(source: Print, notation: Notation) -> Iterator[ReadFormula]:
             continue
         found: list[Statement] = []
         for row in row_groups(one.formula.latex):
-            try:
-                found += read_latex(row, notation).statements
-            except LatexError:
-                continue
+            for part in (row, BEGINS.sub("", row, count=1)):
+                try:
+                    found += read_latex(part, notation).statements
+                    break
+                except LatexError:
+                    continue
         yield ReadFormula(one.formula, tuple(found), one.reason, one.message)

@@ -42,6 +42,7 @@ QUOTE = r"(?:By Lemma 1, we have|that is|says that)\s*\$[^$]*\$"
 VALUE = r"(?:With|Since|Substituting|large\} and) \$\\eta=\\frac(?:1L|\{1\}\{4M\})\$"
 SUMMED = r"calling\s*their number \$T\$, we have\s*\$\$.*?\\tag"
 CELLS = r"\| Descent[^\n]*|HGD \(ours\)[^\n]*"
+SIMILARLY = r"(?:Similarly|Analogously|In the same way as|By the same argument)[^.]*?, we have.*?(?:\\tag|\)\)\$)"
 ORDER = r"shows that \$\\mathcal\{O\}[^$]*\$|of Corollary 1"
 
 OPERATORS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
@@ -91,6 +92,21 @@ OPERATORS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
     ),
     "the cases of a proof": _each(r"On the other hand, if \$\\\|\\nabla f\(x_k\)\\\|\\le", lambda m: m[0][:-3] + "<"),
     "another equation summed": _each(r"(?<=We sum \()4(?=\))", lambda m: "5"),
+    "a similarly that fails": _within(SIMILARLY, r"L_g|(?<=\\le )2(?=L_)", lambda m: "L_f" if m[0] == "L_g" else ""),
+    "a similarly with another factor": _within(SIMILARLY, r"(?<=\{)2(?=k\})", lambda m: "4"),
+    "a sum of two": _within(r"Adding \(7\) and \(8\), we obtain.*?tag", r"L_f\+L_g", lambda m: r"L_f+\frac{L_g}{3}"),
+    "what is replaced": _within(r"\$2\\Delta\$ to obtain.*?tag", r"(?<=\{)2(?=\}\.)", lambda m: "4"),
+    "independent of what stands in it": _each(
+        r"(?<=independent of )\$\\epsilon\$|(?<=depend on )\$\\lambda\$",
+        lambda m: r"$\lambda$" if "eps" in m[0] else r"$\epsilon$",
+    ),
+    "a special case": _within(
+        r"(?:When \$\\nu=1\$, equation|Setting \$).*?(?:\.\n|tag)", r"(?<=epsilon\^\{-)[23]|4(?=\\Delta)",
+        lambda m: {"2": "1", "3": "2", "4": "3"}[m[0]],
+    ),
+    "a value that is excluded": _each(r"(?<=Theorem 2 with )\$\\nu=1\$", lambda m: r"$\nu=0$"),
+    "a factor between rates": _each(r"(?<=by a factor of\n)\$\\epsilon\^\{-1\}", lambda m: r"$\epsilon^{-2}"),
+    "a promise": _each(r"(?<=terminates within \$)2(?=\\Delta)", lambda m: ""),
     "another lemma quoted": _each(
         r"By Lemma 1, we have|Lemma~\\ref\{lem:small\} says that",
         lambda m: m[0].replace("Lemma 1", "Lemma 3").replace("small", "large"),

@@ -18,7 +18,7 @@ from bilevel_verify.proofreading.errata.collecting import errata
 from bilevel_verify.proofreading.joints.clauses import named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import Formless, Monomial, form_of, tree_of
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.ties import rewritten
+from bilevel_verify.proofreading.joints.ties import Tie, rewritten
 from bilevel_verify.theorems.library import load_card
 
 SEED, COUNT, LEAST = 20, 18, 0.9
@@ -128,6 +128,97 @@ JOINTS = {
         "",
         "2",
     ),
+    "a letter not exchanged": (
+        "citation",
+        r"the mean value, $$|p(x)-p(y)|\le L_p\|x-y\|.$$ Similarly, we have $$|q(x)-q(y)|\le %s\|x-y\|$$"
+        r" with constants $L_p$ and $L_q$ of the functions $p$ and $q$ on $\mathbb{R}^d$.",
+        "L_q",
+        "L_p",
+    ),
+    "a factor after the exchange": (
+        "citation",
+        r"the mean value, $$|p(x)-p(y)|\le 3L_p\|x-y\|.\tag{4}$$ By the same argument as (4), we have"
+        r" $$|q(x)-q(y)|\le %sL_q\|x-y\|$$"
+        r" with constants $L_p$ and $L_q$ of the functions $p$ and $q$ on $\mathbb{R}^d$.",
+        "3",
+        "2",
+    ),
+    "two added up": (
+        "citation",
+        r"the steps, $$\|x_1\|\le 2B+N,\tag{4}$$ and $$\|x_2\|\le 3B.\tag{5}$$ Adding (4) and (5), we get"
+        r" $$\|x_1\|+\|x_2\|\le %sB+N.$$",
+        "5",
+        "4",
+    ),
+    "another two added up": (
+        "citation",
+        r"the steps, $$\|x_1\|\le 2B+N,\tag{4}$$ and $$\|x_2\|\le 3B\tag{5}$$ and $$\|x_3\|\le 7T.\tag{6}$$ Adding"
+        r" (4) and (%s), we get $$\|x_1\|+\|x_2\|\le 5B+N.$$",
+        "5",
+        "6",
+    ),
+    "replaced": (
+        "citation",
+        r"the step $$\|x_1\|\le 2\|x_0\|+B.\tag{4}$$ We replace $\|x_0\|$ in (4) by $3B$ to obtain $$\|x_1\|\le %sB.$$",
+        "7",
+        "6",
+    ),
+    "a whole difference put in": (
+        "citation",
+        r"the step $$\|x_2\|\le 2\|x_1\|-2\|x_0\|+B.\tag{4}$$ Further $$\|x_1\|-\|x_0\|\le 5B.$$ Plugging into (4),"
+        r" we have $$\|x_2\|\le %sB.$$",
+        "11",
+        "10",
+    ),
+    "a special case": (
+        "citation",
+        r"what is known, $$N\le\Delta L^{\frac{1+\nu}{2}}\epsilon^{-2}.\tag{4}$$ When $\nu=1$, (4) becomes"
+        r" $N\le\Delta %s\epsilon^{-2}$.",
+        "L",
+        "L^2",
+    ),
+    "a special case that is excluded": (
+        "premise",
+        "what is known.\n\n"
+        r"**Lemma 4.** Let $p>1$. Then $$T\le pB.$$"
+        "\n\n*Proof.* This is known.\n\n## 2\n\n"
+        r"From Lemma 4 with $p=%s$ this is clear.",
+        "2",
+        "1",
+    ),
+    "independent": (
+        "citation",
+        r"the rule $$\eta=\frac{1}{L}+B,\tag{4}$$ where $B=\frac{\epsilon}{\Delta}$. The step (4)"
+        r" is independent of $%s$.",
+        "N",
+        r"\epsilon",
+    ),
+    "a factor of rates": (
+        "citation",
+        "Lemma 1.\n\n## 2\n\n"
+        r"The rate $\mathcal{O}(\Delta\epsilon^{-1})$ improves $\mathcal{O}(\Delta\epsilon^{-2})$ by a factor of"
+        r" $\epsilon^{-%s}$.",
+        "1",
+        "2",
+    ),
+    "an end that is another": (
+        "total",
+        "what is known.\n\n"
+        r"**Theorem 2.** The method terminates within $%s\Delta\epsilon^{-2}$ iterations."
+        "\n\n*Proof.* "
+        r"By the decrease the total number of iterations is at most $3\Delta\epsilon^{-2}$.",
+        "3",
+        "2",
+    ),
+    "a bound that the proof does not reach": (
+        "total",
+        "what is known.\n\n"
+        r"**Lemma 4.** We have $$\|x_1-x_0\|\le %sB.$$"
+        "\n\n*Proof.* "
+        r"By the step $$\|x_1-x_0\|\le\eta\|\nabla f(x_0)\|\le 4B.$$",
+        "4",
+        "3",
+    ),
 }
 
 
@@ -148,7 +239,7 @@ def test_a_joint_holds_as_it_should_be_and_is_refuted_with_one_slip(case: str, t
     assert sum(j.verdict == "refuted" for j in bad.joints) >= 1
 
 
-NO_SCRIPT = ("summed", "quoted of another")
+NO_SCRIPT = ("summed", "quoted of another", "another two added up", "a special case that is excluded", "independent")
 
 
 @pytest.mark.parametrize("case", [name for name in JOINTS if name not in NO_SCRIPT])
@@ -242,6 +333,24 @@ ALLOWED = {
     "epochs with a restart": r"Lemma 3 it has at most $10\Delta B\epsilon^{-3/2}$ epochs with a restart.",
     "cases that overlap": r"Lemma 1. If $\|\nabla f(x_0)\|\ge B$, fine."
     r" On the other hand, if $\|\nabla f(x_0)\|\le B$, too.",
+    "another constant of the second function": r"the mean value, $$|p(x)-p(y)|\le L\|x-y\|.$$ Similarly, we have"
+    r" $$|q(x)-q(y)|\le\frac{L}{2}\|x-y\|.$$",
+    "similar, with another letter": r"the mean value, $$|p(x)-p(y)|\le L_p\|x-y\|.$$ Similarly, we have"
+    r" $$|q(x)-q(y)|\le N\|x-y\|.$$",
+    "combined, not added": r"the steps, $$\|x_1\|\le 2B+N,\tag{4}$$ and $$\|x_2\|\le 3B.\tag{5}$$ Combining"
+    r" (4) and (5), we get $$\|x_1\|+\|x_2\|\le 4B+N.$$",
+    "independent of what is not known": r"Lemma 1. The noise is independent of $\epsilon$.",
+    "a factor with letters left out": "Lemma 1.\n\n## 2\n\n"
+    r"The rate $\mathcal{O}(\Delta L\epsilon^{-1})$ improves $\mathcal{O}(\Delta\epsilon^{-2})$ by a factor of"
+    r" $\epsilon^{-1}$.",
+    "a statement weaker than its proof": "what is known.\n\n"
+    r"**Lemma 4.** We have $$\|x_1-x_0\|\le 5B.$$"
+    "\n\n*Proof.* "
+    r"By the step $$\|x_1-x_0\|\le 4B.$$",
+    "a value outside for another statement": "what is known.\n\n"
+    r"**Lemma 4.** Let $p>1$. Then $$T\le pB.$$"
+    "\n\n*Proof.* This is known.\n\n## 2\n\n"
+    r"Unlike Lemma 4, the rule with $p=1$ is new.",
     "a consequence in a display": r"Lemma 1, we have $$f(x_{k+1})\le f(x_k).$$",
 }
 
@@ -287,7 +396,7 @@ def test_products_that_ties_rewrite_are_told_from_others() -> None:
         assert single is not None
         return single[0]
 
-    ties = (powers("kappa*mu/L"), powers("B**2*rho/eps"))
+    ties = (Tie(powers("kappa*mu/L"), "kappa"), Tie(powers("B**2*rho/eps"), "B"))
     assert rewritten(ties, powers("kappa**2*mu*L"), powers("kappa*L**2"), hidden=False)
     assert rewritten(ties, powers("kappa**2*mu*L*eps"), powers("kappa*L**2*mu*eps/mu"), hidden=False)
     assert rewritten(ties, powers("kappa**3*mu**2*L*eps"), powers("kappa*L**3*mu**0*eps*mu/mu"), hidden=False)
@@ -296,6 +405,9 @@ def test_products_that_ties_rewrite_are_told_from_others() -> None:
     assert not rewritten((), powers("kappa**3*eps"), powers("kappa**2*eps"), hidden=True)
     assert rewritten(ties, powers("kappa**3*L"), powers("kappa**4"), hidden=True)
     assert not rewritten(ties, powers("kappa**3*eps**2"), powers("kappa**4"), hidden=True)
+    of_lam = (Tie(powers("lam*eps/(ell*kappa**3)"), "lam"),)
+    assert not rewritten(of_lam, powers("kappa**3*ell*eps**-2"), powers("kappa**3*eps**-1"), hidden=True)
+    assert rewritten(of_lam, powers("kappa**3*ell*eps**-2"), powers("lam*eps**-1"), hidden=True)
 
 
 def test_citations_in_words() -> None:

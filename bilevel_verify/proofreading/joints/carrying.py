@@ -19,18 +19,25 @@ from bilevel_verify.proofreading.joints.forms import (
     added,
     form_of,
     product,
+    tree_of,
 )
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
-from bilevel_verify.proofreading.joints.ties import rewritten, ties_of
+from bilevel_verify.proofreading.joints.ties import Tie, rewritten, ties_of
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
-PLUG = re.compile(r"\b(?:plug(?:ging|s)?|substitut(?:e|es|ing|ion)|insert(?:ing)?)\b", re.I)
+PLUG = re.compile(r"\b(?:plug(?:g?ing|s)?|substitut(?:e|es|ing|ion)|insert(?:ing)?|replac(?:e|es|ing))\b", re.I)
+REPLACED = re.compile(r"\breplac(?:e|es|ing)\s*\x01[^\x01]*\bby\s*\x01", re.I)
+"""``replace A in (20) by B``: the two formulas are a premise."""
 BASE = re.compile(
     r"\b(?:into|in|for|to|on)\s+(?:the\s+)?(?:(?:above\s+)?(?:equation|inequality|bound)\s*)?\(?(\d+[a-z]?)\)?"
 )
-Ties = tuple[Monomial, ...]
+IT = re.compile(r"\binto\s+(?:it|this|the (?:above|last)\b[^\x01,]*)", re.I)
+INTO = re.compile(r"\w+\s+(?:this |it )?(?:in)?to\b", re.I)
+"""``Plugging into (8)``: what stands before it is put in."""
+RESULTS = re.compile(r"\b(?:have|has|get|obtain|gives?|yields?|becomes?|find|see|follows)(?: that)?\s*[,:]?\s*\Z", re.I)
+Ties = tuple[Tie, ...]
 UPPER, LOWER, EQUAL = ("<=", "<"), (">=", ">"), ("==", ":=")
 
 
@@ -50,37 +57,77 @@ def carried_joints(paper: Paper) -> Iterator[Judged]:
         cue = PLUG.search(clause.words)
         if cue is None:
             continue
-        places = [i for i, f in enumerate(clause.formulas) if _is_display(f) and len(clause.before(i)) > cue.end()]
+        places = [
+            i for i, f in enumerate(clause.formulas) if _is_result(clause, i) and len(clause.before(i)) > cue.end()
+        ]
         if not places:
             continue
         printed = clause.formulas[places[0]]
         said = clause.before(places[0])[cue.start() :]
-        base = next((n for n in BASE.findall(said) if n in by_number), "")
-        if base and base != printed.read.formula.number:
-            yield _judged(clause, places[0], said, by_number, base, ties)
+        number = next((n for n in BASE.findall(said) if n in by_number), "")
+        base = by_number.get(number)
+        if base is None and IT.search(said):
+            base = next(iter(_just_before(paper, printed, printed)), None)
+        if base is not None and base is not printed:
+            yield _judged(paper, clause, places[0], said, base, ties)
 
 
-def _is_display(sentence: Sentence) -> bool:
-    return sentence.read.formula.kind == "display"
+def _is_result(clause: Clause, place: int) -> bool:
+    """Whether a formula is what comes out: a display, or a relation after ``we get``."""
+    sentence = clause.formulas[place]
+    if sentence.read.formula.kind == "display":
+        return True
+    return RESULTS.search(clause.before(place)) is not None and bool(bounds_of(sentence))
 
 
-def _judged(clause: Clause, place: int, said: str, by_number: Mapping[str, Sentence], base: str, ties: Ties) -> Judged:
-    printed = clause.formulas[place]
-    other = [n for n in numbered_in(said) if n != base and n in by_number]
+def _judged(paper: Paper, clause: Clause, place: int, said: str, base: Sentence, ties: Ties) -> Judged:
+    by_number, printed = paper.numbered, clause.formulas[place]
+    name = f"({base.read.formula.number})" if base.read.formula.number else "the formula before it"
     inline = clause.formulas[clause.before(place).count(HOLE) - said.count(HOLE) : place]
-    premises = [*inline, *(by_number[n] for n in other)]
-    joint = (
-        f"{', '.join([*(to_text_of(s) for s in inline), *(f'({n})' for n in other)]) or 'the values'} put into ({base})"
-    )
+    cited = [by_number[n] for n in numbered_in(said) if n in by_number and by_number[n] is not base]
+    words = ", ".join(to_text_of(s) if s in inline else f"({s.read.formula.number})" for s in (*inline, *cited))
+    joint = f"{words or 'what stands before it'} put into {name}"
+    alone = not (inline or cited) or INTO.match(said) is not None
+    shown = [*(_just_before(paper, printed, base) if alone else []), *inline, *cited]
+    premises = [b for s in shown for b in bounds_of(s)[-1:]]
+    if REPLACED.search(said) and len(inline) == 2:
+        pair = [list(s.nodes()) for s in inline]
+        premises += [Bounded(pair[0][0], "==", pair[1][0])] if [len(p) for p in pair] == [1, 1] else []
+    sources = [(name, base), *(("put in", s) for s in shown)]
+    found = [_of_left(printed, base, premises, left, joint, sources, ties) for left in _lefts(printed)]
+    worst = sorted(found, key=lambda j: ("refuted", "undecided", "holds").index(j.verdict))
+    return worst[0] if worst else Judged("citation", printed.place, joint, "undecided", "no relation was read")
+
+
+def _lefts(printed: Sentence) -> list[tree.Node]:
+    return list(dict.fromkeys(b.left for b in bounds_of(printed)))
+
+
+def _of_left(
+    printed: Sentence,
+    base: Sentence,
+    premises: list[Bounded],
+    left: tree.Node,
+    joint: str,
+    sources: list[tuple[str, Sentence]],
+    ties: Ties,
+) -> Judged:
+    """What is printed about one quantity, against the relation about it with the premises put in."""
     try:
-        start = bounds_of(by_number[base])[-1]
-        want, used = carried(start, [b for s in premises for b in bounds_of(s)[-1:]])
+        bounds = [b for b in bounds_of(base) if b.left == left] or bounds_of(base)
+        want, used = carried(bounds[-1], premises)
         if not used:
             return Judged("citation", printed.place, joint, "undecided", "nothing that was read stands in the relation")
-        sources = [(f"({base})", by_number[base]), *(("put in", s) for s in premises)]
-        return _compared(printed, start, want, joint, sources, ties)
+        return _compared(printed, left, bounds[-1], want, joint, sources, ties)
     except (Formless, IndexError) as reason:
         return Judged("citation", printed.place, joint, "undecided", str(reason) or "not read")
+
+
+def _just_before(paper: Paper, printed: Sentence, base: Sentence) -> list[Sentence]:
+    """The display right before a result whose sentence does not say what is put in."""
+    n = printed.read.formula.n
+    before = [s for s in paper.homes[printed.home] if s.read.formula.n < n and s.read.formula.kind == "display"]
+    return [s for s in before[-1:] if s is not base]
 
 
 def to_text_of(sentence: Sentence) -> str:
@@ -128,16 +175,28 @@ def carried(base: Bounded, premises: list[Bounded]) -> tuple[Form, bool]:
 
 def _with_bound(form: Form, premise: Bounded, op: str) -> Form:
     """The terms that have the left side of a premise as a factor, with its right side in place of it."""
-    left, right = form_of(premise.left).single, form_of(premise.right)
-    if left is None or not left[0] or left[1] <= 0:
+    left, right = form_of(premise.left), form_of(premise.right)
+    if left.single is None:
+        return _with_sum(form, left, right, premise.op, op)
+    monomial, number = left.single
+    if not monomial or number <= 0:
         return form
     parts: list[Mapping[Monomial, Fraction]] = []
-    for monomial, factor in form.terms.items():
-        part: Mapping[Monomial, Fraction] = {monomial: factor}
-        if left[0] <= monomial and _allowed(op, premise.op, factor) and all(_is_size(n) for n, _ in monomial - left[0]):
-            part = product({monomial - left[0]: factor / left[1]}, right.terms)
+    for term, factor in form.terms.items():
+        part: Mapping[Monomial, Fraction] = {term: factor}
+        if monomial <= term and _allowed(op, premise.op, factor) and all(_is_size(n) for n, _ in term - monomial):
+            part = product({term - monomial: factor / number}, right.terms)
         parts.append(part)
     return Form(added(parts), form.order or right.order)
+
+
+def _with_sum(form: Form, left: Form, right: Form, premise: str, op: str) -> Form:
+    """A whole sum, which stands in the form with one factor, replaced."""
+    factors = {form.terms.get(m, Fraction(0)) / c for m, c in left.terms.items()}
+    if len(factors) != 1 or not (factor := factors.pop()) or not _allowed(op, premise, factor):
+        return form
+    rest = {m: c for m, c in form.terms.items() if m not in left.terms}
+    return Form(added([rest, {m: factor * c for m, c in right.terms.items()}]), form.order or right.order)
 
 
 def _allowed(op: str, premise: str, factor: Fraction) -> bool:
@@ -152,14 +211,20 @@ def _is_size(atom: str) -> bool:
 
 
 def _compared(
-    printed: Sentence, base: Bounded, want: Form, joint: str, sources: list[tuple[str, Sentence]], ties: Ties
+    printed: Sentence,
+    left: tree.Node,
+    base: Bounded,
+    want: Form,
+    joint: str,
+    sources: list[tuple[str, Sentence]],
+    ties: Ties,
 ) -> Judged:
-    results = bounds_of(printed)
-    if not results or to_text(results[0].left) != to_text(base.left):
+    results = [b for b in bounds_of(printed) if b.left == left]
+    if left != base.left:
         return Judged("citation", printed.place, joint, "undecided", "the printed result is about something else")
     differences = []
     for result in results:
-        difference = differs(want, form_of(result.right), result.op, ties)
+        difference = differs(want, form_of(result.right), result.op, ties, is_size(result.left))
         if not difference:
             return Judged("citation", printed.place, joint, "holds")
         differences.append((result, difference))
@@ -168,19 +233,34 @@ def _compared(
         return Judged("citation", printed.place, joint, "undecided", f"carried out it reads otherwise: {how}")
     title = f"this is not what {sources[0][0]} gives when it is carried out: {how}"
     evidence = (*(f"{name}: {to_text_of(s)}" for name, s in sources),
-                f"printed: {to_text(result.left)} {result.op} {to_text(result.right)}")  # fmt: skip
+                f"printed: {to_text(result.left)} {result.op} {to_text(result.right)}",
+                needs(sources[0][0], base.left, result.op, want, form_of(result.right)))  # fmt: skip
     defect = Defect("citation", printed.place, title, "changes a constant or a rate", printed.latex, evidence,
                     unit=printed.unit)  # fmt: skip
     script = form_script(title, printed.place, want, form_of(result.right), "carried out", "printed")
     return Judged("citation", printed.place, joint, "refuted", how, defect, script)
 
 
-def differs(want: Form, got: Form, op: str, ties: Ties = ()) -> tuple[bool, str] | None:
+def needs(name: str, left: tree.Node, op: str, want: Form, got: Form) -> str:
+    """What the cited relation would have to say for the printed one: its right side, times the quotient of both."""
+    one, other = want.single, got.single
+    if one is not None and other is not None and one[0] == other[0]:
+        return f"the step needs {name} with its right side times {other[1] / one[1]}"
+    return f"the step needs a form of {name} that gives {to_text(left)} {op} {to_text(tree_of(got.terms))}"
+
+
+def is_size(node: tree.Node) -> bool:
+    """A norm, an absolute value or a power of one: never negative."""
+    base = node.base if isinstance(node, tree.Power) else node
+    return isinstance(base, tree.Call) and base.function in ("norm", "abs")
+
+
+def differs(want: Form, got: Form, op: str, ties: Ties = (), positive: bool = False) -> tuple[bool, str] | None:
     """None where two forms agree; else whether the second is plainly not what the first gives, and how they differ.
 
     Of orders only the letters of the printed one count, and no factor. Plain are products of the same letters that
     differ in an exponent, unless ``ties`` rewrite one as the other, and sums of the same terms of which one has a
-    smaller (in a lower bound: larger) factor.
+    smaller (in a lower bound: larger) factor; where the side is ``positive``, also sums of which one is a multiple.
     """
     if got.order or want.order:
         one, other = want.single, got.single
@@ -198,6 +278,10 @@ def differs(want: Form, got: Form, op: str, ties: Ties = ()) -> tuple[bool, str]
         return False, "other terms"
     off = [m for m in want.terms if want.terms[m] != got.terms[m]]
     change = got.terms[off[0]] - want.terms[off[0]]
+    ratios = {got.terms[m] / c for m, c in want.terms.items()}
+    if positive and len(off) > 1 and len(ratios) == 1:
+        ratio = ratios.pop()
+        return (op == "==" or (ratio < 1) == (op in UPPER)), f"the printed side is {ratio} times that"
     worse = (change < 0 and op in UPPER) or (change > 0 and op in LOWER) or op == "=="
     text = f"the factor of {shown(off[0])} is {want.terms[off[0]]} and {got.terms[off[0]]} is printed"
     return len(off) == 1 and worse, text

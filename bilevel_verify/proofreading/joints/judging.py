@@ -6,13 +6,18 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from bilevel_verify.proofreading.joints.carrying import carried_joints
+from bilevel_verify.proofreading.joints.conclusions import conclusion_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
 from bilevel_verify.proofreading.joints.epochs import epoch_joints
+from bilevel_verify.proofreading.joints.exchanged import exchanged_joints
+from bilevel_verify.proofreading.joints.factors import factor_joints
+from bilevel_verify.proofreading.joints.independence import independence_joints
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
 from bilevel_verify.proofreading.joints.quoting import quoted_joints
-from bilevel_verify.proofreading.joints.summing import summed_joints
+from bilevel_verify.proofreading.joints.special import special_joints
+from bilevel_verify.proofreading.joints.summing import added_joints, summed_joints
 from bilevel_verify.proofreading.joints.tables import table_joints
 from bilevel_verify.proofreading.joints.together import together_joints
 from bilevel_verify.proofreading.source import Paper
@@ -22,8 +27,9 @@ if TYPE_CHECKING:
 
 OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     carried_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints, distinction_joints,
+    exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
 )  # fmt: skip
-OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (parameter_joints, together_joints)
+OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (parameter_joints, together_joints, special_joints)
 
 
 def judged_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:

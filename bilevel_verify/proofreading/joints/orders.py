@@ -17,7 +17,7 @@ from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in
 from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, product, raised
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
-from bilevel_verify.proofreading.joints.ties import letters_of, rewritten, ties_of
+from bilevel_verify.proofreading.joints.ties import Tie, letters_of, rewritten, ties_of
 from bilevel_verify.proofreading.source import PROMISES, Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
@@ -77,11 +77,10 @@ def order_joints(paper: Paper) -> Iterator[Judged]:
     """Every order that a sentence quotes from a theorem, corollary, proposition or lemma of the paper."""
     known, ties = _known(paper), ties_of(paper)
     for clause in clauses(paper):
-        values = special_values(clause)
         for place, sentence in enumerate(clause.formulas):
             name = _shower(clause, place)
             if name:
-                found = _orders_of(paper, name, values, known)
+                found = _orders_of(paper, name, special_values(clause, place), known)
                 for order in orders_in(sentence):
                     yield _judged(order, found, ties, name, sentence.place)
 
@@ -105,18 +104,28 @@ def _shower(clause: Clause, place: int) -> str:
     return names[0] if SHOWS.search(before) and not OTHERS.search(since) else ""
 
 
-def special_values(clause: Clause) -> dict[str, tree.Node]:
-    """``when nu = 1``: letters that a sentence sets to numbers."""
-    found: dict[str, tree.Node] = {}
-    for sentence in clause.formulas:
+def special_values(clause: Clause, place: int | None = None) -> dict[str, tree.Node]:
+    """``when nu = 1``: letters that a sentence sets to numbers, those before a place first; of two values none."""
+    found: dict[str, list[tuple[int, tree.Node]]] = {}
+    for at, sentence in enumerate(clause.formulas):
         for chain in sentence.chains():
-            if (
-                chain.members
-                and isinstance(chain.members[-1], tree.Number)
-                and all(r.word == "==" for r in chain.relations)
-            ):
-                found |= {m.name: chain.members[-1] for m in chain.members if isinstance(m, tree.Letter)}
-    return found
+            if chain.members and _is_number(chain.members[-1]) and all(r.word == "==" for r in chain.relations):
+                for member in chain.members:
+                    if isinstance(member, tree.Letter):
+                        found.setdefault(member.name, []).append((at, chain.members[-1]))
+    chosen: dict[str, tree.Node] = {}
+    for name, values in found.items():
+        before = [value for at, value in values if place is not None and at < place]
+        if before or len({value for _, value in values}) == 1:
+            chosen[name] = before[-1] if before else values[0][1]
+    return chosen
+
+
+def _is_number(node: tree.Node) -> bool:
+    """A number, or a quotient of numbers."""
+    if isinstance(node, tree.Divide):
+        return _is_number(node.numerator) and isinstance(node.denominator, tree.Number) and bool(node.denominator.value)
+    return isinstance(node, tree.Number)
 
 
 def _known(paper: Paper) -> dict[str, tree.Node]:
@@ -131,7 +140,7 @@ def _known(paper: Paper) -> dict[str, tree.Node]:
     return {name: next(iter(nodes)) for name, nodes in table.items() if len(nodes) == 1}
 
 
-def _judged(order: Order, found: list[Order], ties: tuple[Monomial, ...], name: str, place: str) -> Judged:
+def _judged(order: Order, found: list[Order], ties: tuple[Tie, ...], name: str, place: str) -> Judged:
     """One quoted order against the orders of its source."""
     joint = f"the order {to_text_of(order.sentence)} from {name}"
     same = [o for o in found if agrees(order, o)]

@@ -14,10 +14,10 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import differs, to_text_of
 from bilevel_verify.proofreading.joints.clauses import EQUATION, Clause, clauses, named_in
-from bilevel_verify.proofreading.joints.forms import Formless, form_of
+from bilevel_verify.proofreading.joints.forms import ORDERS, Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import equality_script, form_script
-from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import PROMISED, PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
@@ -35,8 +35,8 @@ USES = re.compile(
 INHERITS = re.compile(
     r"\b(?:conditions?|settings?|parameters?|assumptions?|hypothes[ei]s|same|choices?|notation)\b", re.I
 )
-ANNOUNCED = re.compile(r"\bproofs? of ((?:Theorem|Lemma|Proposition|Corollary) [A-Z]?\.?\d+(?:\.\d+)*)")
-NAMED_PROOF = re.compile(r"(?:[A-Z]?[\d.]*\s*Proof)?\s*of\b", re.I)
+ANNOUNCED = re.compile(rf"(?<!to )(?<!to the )(?<!in the )(?<!from the )\b(?:proofs? of|prove) {PROMISED}")
+"""Not ``similar to the proof of Theorem 1``."""
 UPPER = (("<",), ("<=",))
 COMPARED = ("<", "<=", ">", ">=")
 ROUNDS = 6
@@ -98,10 +98,9 @@ def _proofs(paper: Paper, frames: Mapping[str, Frame]) -> Iterator[Passage]:
     announced = ""
     for passage in paper.passages:
         if passage.kind == "proof" and passage.of in frames:
-            said = NAMED_PROOF.match(passage.name or passage.words) is not None
-            if said or (passage.of not in seen and announced in ("", passage.of)):
+            if passage.says_of or (passage.of not in seen and announced in ("", passage.of)):
                 yield passage
-            seen |= set() if said else {passage.of}
+            seen |= set() if passage.says_of else {passage.of}
         last = ANNOUNCED.findall(passage.words)
         announced = last[-1] if last and passage.kind != "proof" else "" if passage.kind in PROMISES else announced
 
@@ -116,7 +115,8 @@ def frame_of(draft: Draft, number: int) -> Frame:
     for one in printed:
         if isinstance(one.left, tree.Letter) and one.op in ("==", ":=") and plain(one.right):
             local.setdefault(one.left.name, set()).add(one.right)
-    define = {n: next(iter(values)) for n, values in local.items() if n in defined and len(values) == 1}
+    single = {n: next(iter(values)) for n, values in local.items() if n in defined and len(values) == 1}
+    define = {n: v for n, v in single.items() if not tree.functions(v) & {*ORDERS}}  # an order is no value
     name = draft.document.units[number].name
     where = tuple(h.node for h in scope.hypotheses)
     own = tuple(h.node for h in scope.hypotheses if h.origin == name)
@@ -335,16 +335,19 @@ def _letters_of_left(node: tree.Node) -> frozenset[str]:
 
 
 def _is_weaker(given: tree.Node, needed: tree.Compare) -> bool:
-    """Whether ``a <= 2 b`` is given where ``a <= b`` is needed."""
+    """Whether ``a <= 2 b`` is given where ``a <= b`` is needed, or ``a >= b`` where ``a >= 2 b`` is."""
     if not isinstance(given, tree.Compare) or len(given.operators) != 1 or given.operands[0] != needed.operands[0]:
         return False
-    if given.operators[0] not in ("<", "<=") or needed.operators[0] not in ("<", "<="):
+    upper = given.operators[0] in ("<", "<=") and needed.operators[0] in ("<", "<=")
+    if not upper and not (given.operators[0] in (">", ">=") and needed.operators[0] in (">", ">=")):
         return False
     try:
         one, other = form_of(given.operands[1]).single, form_of(needed.operands[1]).single
     except Formless:
         return False
-    return one is not None and other is not None and one[0] == other[0] and one[1] > other[1] > 0
+    if one is None or other is None or one[0] != other[0] or min(one[1], other[1]) <= 0:
+        return False
+    return one[1] > other[1] if upper else one[1] < other[1]
 
 
 def _says_more(passage: Passage, letters: set[str] | frozenset[str]) -> bool:

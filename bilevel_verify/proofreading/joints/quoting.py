@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from fractions import Fraction
 
-from bilevel_verify.language import tree
+from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import (
     LOWER,
@@ -16,6 +16,7 @@ from bilevel_verify.proofreading.joints.carrying import (
     Ties,
     bounds_of,
     differs,
+    is_size,
     shown,
     to_text_of,
 )
@@ -32,7 +33,7 @@ CITED = rf"(?P<cited>(?:{STATED}s?\s+(?:{STATED}\s+)?[A-Z]?\.?\d[\w.]*|\(\d+[a-z
 HAVE = r"we (?:have|know|get|obtain)(?: that)?|it (?:follows|holds) that|that is|i\.e\.|that|one has|says that|reads"
 QUOTES = re.compile(
     r"\b(?:by|from|recall(?:ing)?|using|see|because of|due to|in view of|thanks to|that is|is)\b[^.;:\x01]{0,60}?"
-    rf"{CITED}\s*(?:,?\s*(?:{HAVE}))?,?\s*\Z",
+    rf"{CITED}\s*(?:,?\s*(?:{HAVE}))?(?:\s+for (?:all|any|every|each)\s+\x01(?: that)?)?\s*,?:?\s*\Z",
     re.I,
 )
 """The words between a citation and the formula that it is said to be; nothing else stands between them."""
@@ -113,7 +114,7 @@ def _from(paper: Paper, quote: Bounded, sources: tuple[Sentence, ...], ties: Tie
         if right == quote.right and one.op == quote.op:
             return True, ""
         try:
-            difference = differs(form_of(right), form_of(quote.right), quote.op, ties)
+            difference = differs(form_of(right), form_of(quote.right), quote.op, ties, is_size(quote.left))
         except Formless:
             best = (False, "?a side is no sum of products") if best[0] is None else best
             continue
@@ -257,7 +258,8 @@ def _stronger(
     paper: Paper, sentence: Sentence, quote: Bounded, name: str, sources: tuple[Sentence, ...], how: str, joint: str
 ) -> Judged:
     title = f"the formula quoted from {name} is not what {name} says: {how}"
-    evidence = (*(f"{name}: {to_text_of(s)}" for s in sources if bounds_of(s)), f"here: {to_text_of(sentence)}")
+    evidence = (*(f"{name}: {to_text_of(s)}" for s in sources if bounds_of(s)), f"here: {to_text_of(sentence)}",
+                f"the step needs {name} with {to_text(quote.left)} {quote.op} {to_text(quote.right)}")  # fmt: skip
     defect = Defect("citation", sentence.place, title, "local slip", sentence.latex, evidence, unit=sentence.unit)
     return Judged(
         "citation", sentence.place, joint, "refuted", how, defect, _script(paper, sentence, quote, sources, title, name)

@@ -1,23 +1,120 @@
-"""``We sum (5) over k``: the relation that is summed has the index."""
+"""Sums: ``adding (5) and (6), we get ...`` against what is printed; ``we sum (5) over k``: it has the index."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import combinations
 
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import to_text_of
-from bilevel_verify.proofreading.joints.clauses import HOLE, clauses
+from bilevel_verify.proofreading.joints.carrying import LOWER, Bounded, bounds_of, shown, to_text_of
+from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, numbered_in
+from bilevel_verify.proofreading.joints.forms import Form, Formless, Monomial, added, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.source import Paper
+from bilevel_verify.proofreading.joints.shown import form_script
+from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import free_letters
 
+ADDS = re.compile(r"\b(?P<plain>add(?:ing|s)?(?: up)?|(?:the )?sum(?:ming)? (?:up|of))\b|\bcombin(?:e|es|ing)\b", re.I)
+OTHER = re.compile(r"\b(?:multipl\w+|times|divid\w+|plug\w*|substitut\w*|over|from|using|subtract\w*)\b|\x01", re.I)
+"""More than a sum is made."""
+NEAREST = 12
 SUMS = re.compile(
     r"\bsum(?:s|med|ming)?\s+(?:up\s+)?(?:the\s+)?(?:inequality\s+|equation\s+)?\(?(?P<number>\d+[a-z]?)\)?"
     r"[^.\x01]{0,60}?\b(?:over|from|for)\s*\Z",
     re.I,
 )
+
+
+def added_joints(paper: Paper) -> Iterator[Judged]:
+    """Every display that is said to be the sum of numbered relations."""
+    for clause in clauses(paper):
+        cue = ADDS.search(clause.words)
+        places = [i for i, f in enumerate(clause.formulas) if f.read.formula.kind == "display"]
+        if cue is None or not places or len(clause.before(places[0])) < cue.end():
+            continue
+        said = clause.before(places[0])[cue.start() :]
+        numbers = [n for n in numbered_in(said) if n in paper.numbered]
+        sources = [paper.numbered[n] for n in numbers]
+        if len(sources) > 1 and clause.formulas[places[0]] not in sources and not OTHER.search(said):
+            yield from _judged(paper, clause, places[0], sources, cue["plain"] is not None)
+
+
+def _judged(paper: Paper, clause: Clause, place: int, sources: list[Sentence], plain: bool) -> Iterator[Judged]:
+    printed = clause.formulas[place]
+    names = " + ".join(f"({s.read.formula.number})" for s in sources)
+    joint = f"{to_text_of(printed)} as {names}"
+    try:
+        want = added([_slack(bounds_of(s)[-1]) for s in sources])
+        results = [_slack(b) for b in bounds_of(printed)]
+        reason = _differs(want, results[-1])
+    except (Formless, IndexError) as failure:
+        yield Judged("citation", printed.place, joint, "undecided", str(failure) or "not read")
+        return
+    if any(r == want for r in results):
+        yield Judged("citation", printed.place, joint, "holds")
+    elif plain and len(results) == 1 and reason:
+        yield _defect(printed, sources, joint, names, reason, Form(want), Form(results[0]))
+    elif (others := _others(paper, printed, results)) is not None:
+        yield _wrong_place(printed, sources, others, joint, names)
+    elif plain:
+        yield Judged("citation", printed.place, joint, "undecided", "the sum has other terms")
+
+
+def _others(
+    paper: Paper, printed: Sentence, results: list[Mapping[Monomial, Fraction]]
+) -> tuple[Sentence, Sentence] | None:
+    """The one other pair of numbered relations before it whose sum is printed."""
+    near = [s for s in paper.homes[printed.home] if s.read.formula.number and s.read.formula.n < printed.read.formula.n]
+    found = []
+    for one, other in combinations(near[-NEAREST:], 2):
+        try:
+            total = added([_slack(bounds_of(s)[-1]) for s in (one, other)])
+        except (Formless, IndexError):
+            continue
+        found += [(one, other)] if total in results else []
+    return found[0] if len(found) == 1 else None
+
+
+def _wrong_place(
+    printed: Sentence, sources: list[Sentence], others: tuple[Sentence, Sentence], joint: str, names: str
+) -> Judged:
+    right = " + ".join(f"({s.read.formula.number})" for s in others)
+    evidence = (*(f"({s.read.formula.number}): {to_text_of(s)}" for s in dict.fromkeys([*sources, *others])),
+                f"printed: {to_text_of(printed)}")  # fmt: skip
+    title = f"{names} is cited for what {right} gives"
+    defect = Defect("citation", printed.place, title, "wording", printed.latex, evidence, unit=printed.unit)
+    return Judged("citation", printed.place, joint, "refuted", f"it is {right}", defect)
+
+
+def _slack(one: Bounded) -> Mapping[Monomial, Fraction]:
+    """The larger side less the smaller one."""
+    sign = -1 if one.op in LOWER else 1
+    sides = added([form_of(one.right).terms, {m: -c for m, c in form_of(one.left).terms.items()}])
+    if form_of(one.right).order:
+        raise Formless("an order")
+    return {m: sign * c for m, c in sides.items()}
+
+
+def _differs(want: Mapping[Monomial, Fraction], got: Mapping[Monomial, Fraction]) -> str:
+    """How one sum differs plainly from another: in the factor of one and the same term; empty where it does not."""
+    off = [m for m in want.keys() | got.keys() if want.get(m) != got.get(m)]
+    if len(off) != 1 or want.keys() != got.keys():
+        return ""
+    return f"the factor of {shown(off[0])} is {want[off[0]]} in the sum and {got[off[0]]} is printed"
+
+
+def _defect(
+    printed: Sentence, sources: list[Sentence], joint: str, names: str, how: str, want: Form, got: Form
+) -> Judged:
+    title = f"this is not {names}: {how} (the larger side less the smaller one)"
+    evidence = (*(f"({s.read.formula.number}): {to_text_of(s)}" for s in sources), f"printed: {to_text_of(printed)}")
+    defect = Defect("citation", printed.place, title, "changes a constant or a rate", printed.latex, evidence,
+                    unit=printed.unit)  # fmt: skip
+    script = form_script(title, printed.place, want, got, "the sum", "printed")
+    return Judged("citation", printed.place, joint, "refuted", how, defect, script)
 
 
 def summed_joints(paper: Paper) -> Iterator[Judged]:

@@ -62,6 +62,16 @@ def cells(text: str) -> Iterator[Cell]:
                     yield Cell(number, " ".join(label.split()), head.strip(), cell)
 
 
+def rows_of(paper: Paper) -> Iterator[tuple[str, Sentence]]:
+    """Every formula of every table with the label of its row."""
+    for found in (*MARKDOWN.finditer(paper.text), *TABULAR.finditer(paper.text)):
+        for row in _rows(found[0])[1:]:
+            for math in (m for cell in row for m in MATH.findall(cell)):
+                sentence = _read(paper, math)
+                if sentence is not None:
+                    yield " ".join(row[:2]), sentence
+
+
 def _rows(table: str) -> list[list[str]]:
     if table.startswith("|"):
         lines = [line.strip().strip("|").split("|") for line in table.strip().splitlines()]

@@ -1,0 +1,152 @@
+"""What a statement promises ("at most N iterations") against what its proof ends with, in the same unit."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from bilevel_verify.language import tree
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, is_size, to_text_of
+from bilevel_verify.proofreading.joints.clauses import Clause, clauses
+from bilevel_verify.proofreading.joints.forms import Form, Formless, form_of
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.shown import form_script
+from bilevel_verify.proofreading.joints.ties import ties_of
+from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
+
+UNITS = {
+    "epochs": r"epochs|restarts|stages",
+    "iterations": r"iterations|iterates|steps",
+    "gradients": r"(?:gradient|first-order oracle) (?:evaluations|computations|calls|queries)|gradients",
+    "products": r"(?:Hessian-vector|Jacobian-vector)[- ](?:products?|product queries|calls)",
+}
+AT_MOST = re.compile(r"\b(?:at most|within|no more than|in|bounded by|less than|not more than)\s*\Z", re.I)
+TOTAL = re.compile(r"\b(?:total|altogether|overall|in all)\b", re.I)
+ENDS = re.compile(r"\b(?:terminat\w+|stops?|ends?|finds?|makes?|uses?|needs?|requires?|takes?|runs?)\b", re.I)
+EACH = re.compile(
+    r"\b(?:each|every|one|an|per|single|valid|invalid) (?:\w+ )?(?:epoch|round|stage|iteration|step|restart)", re.I
+)
+
+
+def conclusion_joints(paper: Paper) -> Iterator[Judged]:
+    """Every number of iterations, epochs or calls that a statement bounds, and the one in its proof."""
+    ties = ties_of(paper)
+    stated: dict[str, dict[str, list[Sentence]]] = {}
+    proved: dict[str, dict[str, list[Sentence]]] = {}
+    names = [p.name for p in paper.passages if p.kind in PROMISES]
+    for clause in clauses(paper):
+        passage = clause.passage
+        for place, sentence in enumerate(clause.formulas):
+            unit = _unit(clause, place)
+            if unit and passage.kind in PROMISES and names.count(passage.name) == 1:
+                stated.setdefault(passage.name, {}).setdefault(unit, []).append(sentence)
+            elif unit and passage.kind == "proof" and passage.of:
+                proved.setdefault(passage.of, {}).setdefault(unit, []).append(sentence)
+    yield from _displayed(paper, ties)
+    for name, units in stated.items():
+        for unit, found in units.items():
+            last = proved.get(name, {}).get(unit)
+            if last and len(found) == 1:
+                yield _judged(name, unit, found[0], last, ties)
+
+
+def _displayed(paper: Paper, ties: Ties) -> Iterator[Judged]:
+    """Every displayed bound of a statement, and the last one in its proof that is about the same quantity."""
+    proofs = {p.of: p for p in paper.passages if p.kind == "proof" and p.of}
+    count = Counter(p.name for p in paper.passages if p.kind in PROMISES)
+    twice = {of for of, times in Counter(p.of for p in paper.passages if p.kind == "proof").items() if times > 1}
+    for passage in paper.passages:
+        if (
+            passage.kind not in PROMISES
+            or count[passage.name] > 1
+            or passage.name not in proofs
+            or passage.name in twice
+        ):
+            continue
+        for sentence in passage.formulas:
+            if sentence.read.formula.kind == "display":
+                for one in bounds_of(sentence)[-1:]:
+                    yield from _ended(passage.name, sentence, one, proofs[passage.name], ties)
+
+
+def _ended(name: str, stated: Sentence, one: Bounded, proof: Passage, ties: Ties) -> Iterator[Judged]:
+    shown = [(s, b) for s in proof.formulas for b in bounds_of(s) if b.left == one.left and b.op == one.op]
+    if not shown:
+        return
+    joint = f"{to_text_of(stated)} in {name} and what its proof ends with"
+    reason = ""
+    for _, bound in reversed(shown):
+        try:
+            want, got = form_of(bound.right), form_of(one.right)
+            difference = None if bound.right == one.right else differs(want, got, one.op, ties, is_size(one.left))
+        except Formless as failure:
+            reason = reason or str(failure)
+            continue
+        if difference is None:
+            yield Judged("total", stated.place, joint, "holds")
+            return
+        reason = reason or difference[1]
+    last, bound = shown[-1]
+    try:
+        want, got = form_of(bound.right), form_of(one.right)
+        plain, how = differs(want, got, one.op, ties, is_size(one.left)) or (False, "")
+    except Formless:
+        plain, how = False, ""
+    if plain and tree.letters(bound.right) == tree.letters(one.right):
+        yield _defect(name, "the bound", stated, last, joint, how, want, got)
+    else:
+        yield Judged("total", stated.place, joint, "undecided", reason)
+
+
+def _unit(clause: Clause, place: int) -> str:
+    """What a formula counts in total: the unit after ``at most ...``, or before ``is at most ...``."""
+    before, after = clause.before(place), clause.after(place)
+    part = re.split(r"[,;]|\band\b|\x01", before)[-1]
+    if not AT_MOST.search(before) or EACH.search(part) or EACH.match(after.lstrip()):
+        return ""
+    for unit, words in UNITS.items():
+        if re.match(rf"\s*(?:\w+\s+)?(?:{words})\b", after, re.I) and (ENDS.search(before) or TOTAL.search(before)):
+            return unit
+        if TOTAL.search(part) and re.search(rf"\b(?:{words})\b", part, re.I):
+            return unit
+    return ""
+
+
+def _judged(name: str, unit: str, stated: Sentence, proved: list[Sentence], ties: Ties) -> Judged:
+    joint = f"the number of {unit} in {name} and the one that its proof ends with"
+    reason = ""
+    for one in reversed(proved):
+        try:
+            want, got = _form(one), _form(stated)
+            difference = differs(want, got, "<=", ties)
+        except (Formless, IndexError) as failure:
+            reason = reason or str(failure) or "not read"
+            continue
+        if difference is None:
+            return Judged("total", stated.place, joint, "holds")
+        plain, how = difference
+        if plain and one is proved[-1] and len(proved) == 1:
+            return _defect(name, unit, stated, one, joint, how, want, got)
+        reason = reason or how
+    return Judged("total", stated.place, joint, "undecided", reason)
+
+
+def _form(sentence: Sentence) -> Form:
+    chain = next(iter(sentence.chains()))
+    if any(isinstance(m, tree.Tuple) for m in chain.members):
+        raise Formless("not one number")
+    return form_of(chain.members[-1])
+
+
+def _defect(
+    name: str, unit: str, stated: Sentence, proved: Sentence, joint: str, how: str, want: Form, got: Form
+) -> Judged:
+    what = unit if unit.startswith("the ") else f"number of {unit}"
+    title = f"{name} promises more than its proof ends with ({what}): {how}"
+    evidence = (f"{name}: {to_text_of(stated)}", f"its proof, {proved.place}: {to_text_of(proved)}")
+    defect = Defect("total", stated.place, title, "changes a constant or a rate", stated.latex, evidence,
+                    unit=stated.unit)  # fmt: skip
+    script = form_script(title, stated.place, want, got, "the proof", name)
+    return Judged("total", stated.place, joint, "refuted", how, defect, script)

@@ -1,0 +1,185 @@
+"""``When nu = 1, equation (6) becomes ...``: the special case of a formula, and whether its hypotheses allow it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.numbers.exact import Formula
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, to_text_of
+from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in, numbered_in
+from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, form_of
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.orders import special_values
+from bilevel_verify.proofreading.joints.parameters import frame_of
+from bilevel_verify.proofreading.joints.shown import form_script
+from bilevel_verify.proofreading.joints.ties import ties_of
+from bilevel_verify.proofreading.source import PROMISES, Paper, Sentence
+from bilevel_verify.theorems.rewrite import free_letters, substitute
+from bilevel_verify.theorems.vocabulary import NUMBERS
+
+if TYPE_CHECKING:
+    from bilevel_verify.drafting.draft import Draft
+
+SETS = re.compile(
+    r"\b(?:when|with|for|if|setting|set|taking|case|choosing|letting|i\.e\.,?|where|by|of)"
+    r"\s*(?:\x01\s*(?:,|and)\s*)*\Z",
+    re.I,
+)
+BECOMES = re.compile(
+    r"\b(?:becomes?|reduc\w+ to|recovers?|simplif\w+ to|speciali[sz]\w+ to|turns? into|implies|gives?|yields?|reads|is"
+    r"|shows?|says?|get|obtain|have)(?: that| to)?\s*(?:\x01\s*(?:,|and)\s*)*\Z",
+    re.I,
+)
+BARE = re.compile(r"\b(?:becomes?|reduc\w+ to|simplif\w+ to|speciali[sz]\w+ to|turns? into)\s*\Z", re.I)
+UNLIKE = re.compile(r"\b(?:unlike|whereas|not|cannot|while|except|exclud\w+|but|beyond|only)\b", re.I)
+SUBJECT = re.compile(
+    r"(?P<subject>\w[\w-]* (?:complexity|rate|cost|bound|number))\s+(?:is|becomes|reduces to|simplifies to)\s*\Z", re.I
+)
+
+
+def special_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
+    """Every formula that is said to be another one at special values of its letters, and ranges of these letters."""
+    ties = ties_of(paper)
+    for clause in clauses(paper):
+        values = _values(clause, len(clause.formulas))
+        if not values:
+            continue
+        yield from _ranges(paper, draft, clause, values)
+        for place, sentence in enumerate(clause.formulas):
+            name, sources = _source(paper, clause, place)
+            if sources and BECOMES.search(clause.before(place)):
+                yield from _formulas(sentence, name, sources, _values(clause, place), ties)
+
+
+def _values(clause: Clause, place: int) -> dict[str, tree.Node]:
+    """Letters that a sentence sets to numbers after ``when``, ``with``, ``setting``, before a place."""
+    said = [i for i in range(len(clause.formulas)) if SETS.search(clause.before(i)) or not clause.before(i).strip()]
+    found: dict[str, tree.Node] = {}
+    for one in said:
+        alone = special_values(Clause(clause.words, clause.formulas[one : one + 1], clause.passage))
+        found |= {n: v for n, v in alone.items() if one < place or n not in found}
+    return found
+
+
+def _source(paper: Paper, clause: Clause, place: int) -> tuple[str, tuple[Sentence, ...]]:
+    """The formula that is specialised: cited by its number, or the one right before ``this becomes``."""
+    here = clause.formulas[place]
+    before = clause.before(place)
+    numbers = [n for n in numbered_in(before) if n in paper.numbered and paper.numbered[n] is not here]
+    if numbers:
+        return f"({numbers[-1]})", (paper.numbered[numbers[-1]],)
+    names = [n for n in named_in(before) if n.partition(" ")[0].lower() in PROMISES]
+    if names:
+        found = [p for p in paper.passages if p.name == names[-1] and p.kind in PROMISES]
+        return (names[-1], found[0].formulas) if len(found) == 1 else ("", ())
+    subject = SUBJECT.search(before)
+    earlier = [s for s in paper.sentences if s.read.formula.n < here.read.formula.n]
+    if subject is not None:
+        said = subject["subject"].lower()
+        stated = [p for p in paper.passages if p.kind in PROMISES and said in " ".join(p.words.lower().split())
+                  and p.formulas and p.formulas[0].read.formula.n < here.read.formula.n]  # fmt: skip
+        if stated:
+            return stated[-1].name, stated[-1].formulas
+    if BARE.search(before):
+        shown = [s for s in earlier if s.read.formula.kind == "display" and s.home == here.home]
+        return ("the formula before it", (shown[-1],)) if shown else ("", ())
+    return "", ()
+
+
+def _formulas(
+    sentence: Sentence, name: str, sources: tuple[Sentence, ...], values: Mapping[str, tree.Node], ties: Ties
+) -> Iterator[Judged]:
+    """Every relation (or lone order) of a formula against the sources at the values."""
+    wanted = [b for s in sources for b in _sides(s)]
+    shown = ", ".join(f"{n} = {to_text(v)}" for n, v in values.items())
+    for one in _sides(sentence):
+        if isinstance(one.right, tree.Number) and isinstance(one.left, tree.Letter):
+            continue  # the value itself
+        joint = f"{to_text_of(sentence)} as {name} at {shown}"
+        near = [w for w in wanted if w.left == one.left and free_letters(w.right) & values.keys()]
+        if near:
+            yield _compared(sentence, one, near, name, joint, values, ties)
+
+
+def _sides(sentence: Sentence) -> list[Bounded]:
+    """Relations of a formula; an order that stands alone is one without a left side."""
+    found = bounds_of(sentence)
+    nodes = list(sentence.nodes())
+    if not found and len(nodes) == 1 and isinstance(nodes[0], tree.Call) and nodes[0].function in ORDERS:
+        return [Bounded(tree.Letter(nodes[0].function), "<=", nodes[0])]
+    return found
+
+
+def _compared(
+    sentence: Sentence,
+    one: Bounded,
+    near: list[Bounded],
+    name: str,
+    joint: str,
+    values: Mapping[str, tree.Node],
+    ties: Ties,
+) -> Judged:
+    first: tuple[str, Form, Form] | None = None
+    reason = ""
+    for source in near:
+        try:
+            want, got = form_of(substitute(source.right, dict(values))), form_of(one.right)
+        except (Formless, ZeroDivisionError):
+            reason = reason or "a side is no sum of products"
+            continue
+        difference = differs(want, got, one.op, ties)
+        if difference is None and source.op == one.op:
+            return Judged("citation", sentence.place, joint, "holds")
+        plain, how = difference or (False, "another relation")
+        same = {n for m in want.terms for n, _ in m} >= {n for m in got.terms for n, _ in m if not n.startswith("#")}
+        if plain and same and source.op == one.op and first is None:
+            first = how, want, got
+        reason = reason or how
+    if first is None or (len(near) > 1 and reason and first[0] != reason):
+        return Judged("citation", sentence.place, joint, "undecided", reason)
+    how, want, got = first
+    title = f"this is not what {name} becomes: {how}"
+    shown = ", ".join(f"{n} = {to_text(v)}" for n, v in values.items())
+    evidence = (f"{name}: {to_text(near[0].left)} {near[0].op} {to_text(near[0].right)}", f"at {shown}",
+                f"printed: {to_text_of(sentence)}")  # fmt: skip
+    defect = Defect("citation", sentence.place, title, "changes a constant or a rate", sentence.latex, evidence,
+                    unit=sentence.unit)  # fmt: skip
+    script = form_script(title, sentence.place, want, got, f"{name} at the values", "printed")
+    return Judged("citation", sentence.place, joint, "refuted", how, defect, script)
+
+
+def _ranges(paper: Paper, draft: Draft, clause: Clause, values: Mapping[str, tree.Node]) -> Iterator[Judged]:
+    """A statement used at values of its letters: does it allow them?"""
+    if UNLIKE.search(clause.words):
+        return
+    for name in clause.named:
+        found = [i for i, p in enumerate(paper.passages) if p.name == name and p.kind in PROMISES]
+        if len(found) != 1 or clause.passage.name == name:
+            continue
+        for condition in frame_of(draft, found[0]).where:
+            letters = free_letters(condition) - NUMBERS if isinstance(condition, tree.Compare) else set()
+            if len(letters) != 1 or not letters <= values.keys():
+                continue
+            yield _allowed(clause, name, condition, values)
+
+
+def _allowed(clause: Clause, name: str, condition: tree.Node, values: Mapping[str, tree.Node]) -> Judged:
+    place = next(s.place for s in clause.formulas)
+    joint = f"{name} used at {', '.join(f'{n} = {to_text(v)}' for n, v in values.items())}: {to_text(condition)}"
+    try:
+        answer = Formula({n: v.value for n, v in values.items() if isinstance(v, tree.Number)}).answer(condition)
+    except (BilevelVerifyError, ArithmeticError):
+        answer = None
+    if answer is None:
+        return Judged("premise", place, joint, "undecided", "the hypothesis has no value there")
+    if answer:
+        return Judged("premise", place, joint, "holds")
+    title = f"{name} is used at a value that its hypothesis {to_text(condition)} excludes"
+    evidence = (f"{name} assumes {to_text(condition)}", *(f"here: {to_text_of(s)}" for s in clause.formulas[:2]))
+    defect = Defect("premise", place, title, "local slip", "", evidence, unit=clause.passage.id)
+    return Judged("premise", place, joint, "refuted", "the value is excluded", defect)
