@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bilevel_check.context import Context
+from bilevel_check.facts import power_of_one
 from bilevel_check.ring import ONE, Exponent, Monomial, Poly, added, number, power_of, reduced
 from bilevel_verify.certificates.draft import written
 
@@ -79,7 +80,7 @@ def cleared(at: Context, p: Poly) -> tuple[Poly, Poly]:
         worst: dict[Any, Fraction] = {}
         for m in p.terms:
             for a, e in m:
-                if a.kind == "compound" and isinstance(e, Fraction) and e < 0:
+                if isinstance(e, Fraction) and e < 0 and (a.kind == "compound" or at.known(-power_of_one(a), ">")):
                     worst[a] = min(worst.get(a, Fraction(0)), e)
         if not worst:
             break
@@ -87,7 +88,7 @@ def cleared(at: Context, p: Poly) -> tuple[Poly, Poly]:
             whole = -floor(e)
             if not at.atom(a, ">"):
                 whole += whole % 2
-            factor = a.args[0].to_the(whole)
+            factor = (a.args[0] if a.kind == "compound" else power_of_one(a)).to_the(whole)
             multiplier = multiplier * factor
             p = Poly({}) + _moved(p, a, Fraction(whole))
         p = expanded(p)
@@ -246,7 +247,7 @@ def means(at: Context, target: Poly) -> Iterator[Column]:
 
 def _touching(target: Poly, n: Monomial, one: Monomial, rises: list[Monomial], part: int) -> set[Fraction]:
     """Ratios m1/m2 at which ``p z + q z**-k`` is least, for the terms on the other side of n on one line with it."""
-    ratio, found = quotient(one, n), {Fraction(1)}
+    ratio, found = quotient(one, n), {Fraction(1), Fraction(1, 2), Fraction(2)}
     up = {a: e for a, e in ratio if isinstance(e, Fraction)}
     if not up or len(up) < len(ratio):
         return set()
@@ -281,6 +282,12 @@ def _root(value: Fraction) -> Fraction:
     return Fraction(float(value) ** 0.5).limit_denominator(64)
 
 
+def _demanding(target: Poly, found: list[Column]) -> Poly:
+    """The target with what the columns found so far add and the target does not have, as terms to be made up for."""
+    added_terms = {m: Fraction(-1) for c in found for m, value in c.element.terms.items() if value > 0}
+    return Poly({**added_terms, **target.terms})
+
+
 def certificate(
     at: Context, element: Poly, op: str, degree: int, rounds: int, extra: Iterable[Column] = ()
 ) -> tuple[Any, Any] | None:
@@ -290,8 +297,11 @@ def certificate(
     if op == "==":
         facts = [f for f in facts if f.equal]
     found = [c for c in columns(at, target, facts, rounds) if op != "==" or c.free]
-    if op != "==":
+    if op != "==" and rounds < 3:
         found += [*squares(at, target), *means(at, target), *extra]
+    elif op != "==":
+        roots = [*squares(at, target), *means(at, _demanding(target, found))]
+        found += [*roots, *columns(at, _demanding(Poly({}), roots), facts, 1), *extra]
         found += monomials(at, [target, *(c.element for c in found)])
     solution = solved(target, found, op == ">")
     if solution is None:

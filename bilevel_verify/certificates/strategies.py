@@ -15,6 +15,7 @@ from bilevel_check.ring import Atom, Poly, added, is_zero, names, number
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, tree, work
 from bilevel_verify.certificates.draft import Draft, atoms_in, goal, pruned, written
+from bilevel_verify.certificates.powers import by_powers
 from bilevel_verify.certificates.products import certificate, expanded
 
 DEPTH = 4
@@ -36,6 +37,8 @@ class Search:
         found = self.defined(draft, partial(element_of, draft.at, claim))
         if found is None:
             return self.depth > 1 and self.by_cases(draft, claim)
+        if self.depth > 1 and any(True for _ in _maxima(claim)) and self.by_cases(draft, claim):
+            return True
         return self.element(draft, *found) or self.deeper(draft, claim)
 
     # ---- what is given ----------------------------------------------------------------------------------------------
@@ -98,6 +101,8 @@ class Search:
                 return True
         if self.depth <= 1:
             return False
+        if by_powers(partial(Search(self.depth - 1).element, draft), draft, element, op):
+            return True
         before = len(draft.at.facts)
         if any(a.kind == "dot" for a in element.atoms()) and self.by_squares(draft, element, op):
             return True
@@ -165,16 +170,14 @@ class Search:
         minus = Poly({m: -c for m, c in element.terms.items() if c < 0})
         if not (draft.at.known(plus, ">=") and draft.at.known(minus, ">=")) or not plus.terms or not minus.terms:
             return False
-        for q in sorted({e.denominator for m in element.terms for _, e in m if isinstance(e, Fraction)} - {1}):
-            if q > 4 or len(element.terms) > 8:
-                continue
+        for q in _roots(draft, element):
             try:
                 raised = draft.at.power(plus, number(q)) - draft.at.power(minus, number(q))
             except Refused:
                 continue
             if Search(self.depth - 1).element(draft, raised, op):
                 relation = [{">=": "<=", ">": "<", "==": "=="}[op], written(minus), written(plus)]
-                return draft.add("root", relation, q) and draft.at.known(element, op)
+                return draft.add("root", relation, str(q)) and draft.at.known(element, op)
         return False
 
     # ---- the whole claim --------------------------------------------------------------------------------------------
@@ -271,6 +274,18 @@ class Search:
             if draft.add("no-term", total) or not draft.add("last-term", total):
                 break
             total = [*total[:4], ["+", total[4], -1]]
+
+
+def _roots(draft: Draft, element: Poly) -> list[Fraction]:
+    """Exponents to which both sides may be raised: those that take roots away, or that facts about the letters have."""
+    if len(element.terms) > 8:
+        return []
+    own = {e.denominator for m in element.terms for _, e in m if isinstance(e, Fraction)} - {1}
+    near = [p for p, _ in draft.at.facts if names(p) & names(element)]
+    found = {e for p in near for m in p.terms for _, e in m if isinstance(e, Fraction)}
+    other = {Fraction(1, 2)} if any(e.denominator == 2 for e in found) else set()
+    other |= {Fraction(2)} if len(element.terms) == 2 and Fraction(2) in found else set()
+    return [*(Fraction(q) for q in sorted(own) if q <= 4), *sorted(other - own)]
 
 
 def _maxima(data: object) -> Iterator[list[Any]]:
@@ -376,6 +391,7 @@ def _powers(search: Search, draft: Draft, element: Poly) -> None:
     at, before = draft.at, len(draft.lines)
     exponents = {e for m in element.terms for _, e in m if isinstance(e, Fraction) and e.denominator > 1}
     wanted = sorted({Fraction(1, e.denominator) for e in exponents} | {Fraction(2), Fraction(1, 2), Fraction(3)})
+    letters = _letter_exponents(search, draft, element)
     for p, op in list(at.facts):
         if op not in (">", ">=") or len(p.terms) != 2 or len(draft.lines) - before > LINES:
             continue
@@ -384,10 +400,17 @@ def _powers(search: Search, draft: Draft, element: Poly) -> None:
         if len(plus) != 1 or not names(p) & names(element):
             continue
         small, large = written(Poly(dict(minus))), written(Poly(dict(plus)))
-        _raised(draft, [{">=": "<=", ">": "<"}[op], small, large], wanted)
+        _raised(draft, [{">=": "<=", ">": "<"}[op], small, large], [*map(str, wanted), *letters])
     for relation in draft.hypotheses:
         if relation is not None and relation[0] != "or" and search.nonnegative(draft, relation[1:]):
-            _raised(draft, relation, wanted)
+            _raised(draft, relation, [*map(str, wanted), *letters])
+    for whole, e in _compounds(element):
+        for m, c in whole.terms.items():
+            for less in (0, 1, 2):
+                if at.known(whole - Poly({m: c}), ">=") and search.depth > 1:
+                    gap = (e if isinstance(e, Poly) else number(e)) - number(less)
+                    if Search(1).element(draft, gap, ">="):
+                        _raised(draft, ["<=", written(Poly({m: c})), written(whole)], [written(gap)])
     symbolic: dict[Atom, set[Any]] = {}
     for m in (m for p in (element, *(p for p, op in at.facts if op == "==")) for m in p.terms):
         for a, e in m:
@@ -405,9 +428,23 @@ def _powers(search: Search, draft: Draft, element: Poly) -> None:
                 draft.add("exponent", base, ["<=", other, one])
 
 
-def _raised(draft: Draft, relation: list[Any], exponents: list[Fraction]) -> None:
+def _letter_exponents(search: Search, draft: Draft, element: Poly) -> list[Any]:
+    """Exponents with letters of the element, and what they lack to 1, that are known not to be negative."""
+    found = dict.fromkeys(e for m in element.terms for a, e in m if isinstance(e, Poly) and a.kind != "compound")
+    wanted = dict.fromkeys(one for e in found for one in (e, number(1) - e))
+    return [written(e) for e in wanted if search.depth > 1 and Search(1).element(draft, e, ">=")][:6]
+
+
+def _compounds(element: Poly) -> Iterator[tuple[Poly, Any]]:
+    """Sums under powers that are no whole numbers, with the exponent."""
+    for a, e in dict.fromkeys(pair for m in element.terms for pair in m):
+        if a.kind == "compound" and not (isinstance(e, Fraction) and e.denominator == 1):
+            yield a.args[0], e
+
+
+def _raised(draft: Draft, relation: list[Any], exponents: list[Any]) -> None:
     for e in exponents:
-        key = ("raise", str(relation), e)
+        key = ("raise", str(relation), str(e))
         if key not in draft.tried:
             draft.tried.add(key)
-            draft.add("raise", relation, str(e))
+            draft.add("raise", relation, e)
