@@ -84,8 +84,6 @@ def certify(
         return None
     data: dict[str, Any] = {"about": dict(about or {}), "statement": statement}
     if point is not None:
-        if vectors:
-            return None
         data["counterexample"] = _values(statement, point)
         return accepted(data)
     determined = lets(statement)

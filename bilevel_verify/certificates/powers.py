@@ -1,8 +1,8 @@
 """Relations between two monomials, exponents with letters included, as products of powers of facts.
 
-After logarithms everything is linear: which facts and which powers is a linear programme at a sample of the letters, the
-powers as formulas are a linear system (the engine of ``audit/scalar/monomials``). The lines say it in the checker's rules:
-each fact raised to its power, then one telescoping identity.
+After logarithms everything is linear: which facts and which powers is a linear programme at a sample of the letters,
+the powers as formulas are a linear system (the engine of ``audit/scalar/monomials``). The lines say it in the checker's
+rules: each fact raised to its power, then one telescoping identity.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
 
 import sympy
 
-from bilevel_check.facts import power_of_one
-from bilevel_check.ring import Atom, Exponent, Poly, names, number
+from bilevel_check.ring import Atom, Exponent, Poly, names, number, power_of
 from bilevel_check.terms import Refused, tree
 from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.monomials import Monomial, active_facts, powers_of
-from bilevel_verify.certificates.draft import Draft, atom, atoms_in, goal, number_of, written
+from bilevel_verify.certificates.draft import Draft, atom, atoms_in, goal, written
+from bilevel_verify.certificates.products import quotient
 from bilevel_verify.certificates.statement import data_of, node_of
 
 VALUES = tuple(sympy.Rational(n, 7) for n in (3, 5, 1, 14, 35, 70))
@@ -36,7 +35,7 @@ class _NoMonomial(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """``0 <= small op large`` between monomials or compounds, as a relation of a line and as a monomial ``large/small``."""
+    """``0 <= small op large`` between monomials or compounds, for a line and as a monomial ``large/small``."""
 
     small: Poly
     op: str
@@ -186,16 +185,22 @@ def _lines(prove: Prove, draft: Draft, element: Poly, op: str, bounds: list[Boun
     return _telescoped(prove, draft, element, op, raised)
 
 
+def _quotient(top: Poly, bottom: Poly) -> Poly:
+    """``top / bottom`` of two monomials as words; the identity that uses it says whether it is defined."""
+    [(m, c)], [(n, d)] = top.terms.items(), bottom.terms.items()
+    return prod((power_of(a, e) for a, e in quotient(m, n)), start=number(c / d))
+
+
 def _telescoped(prove: Prove, draft: Draft, element: Poly, op: str, raised: list[tuple[Poly, Poly, int]]) -> bool:
-    """``large - small = (large - s prod b_i) + sum_j s prod_{i<j} a_i (b_j - a_j) prod_{i>j} b_i`` with ``s prod a_i = small``."""
+    """``large - small = (large - s prod b_i) + sum_j s prod_{i<j} a_i (b_j - a_j) prod_{i>j} b_i``.
+
+    Here ``a_j <= b_j`` are the raised facts and ``s prod a_i = small``.
+    """
     at, sides = draft.at, _sides(element)
     assert sides is not None
     one = number(1)
     below, above = (prod((r[k] for r in raised), start=one) for k in (0, 1))
-    try:
-        scale = sides[0] * at.power(below, number(-1))
-    except Refused:
-        return False
+    scale = _quotient(sides[0], below)
     rest, parts = sides[1] - scale * above, []
     for j, (_, _, place) in enumerate(raised):
         factor = scale * prod((r[0] for r in raised[:j]), start=one) * prod((r[1] for r in raised[j + 1 :]), start=one)

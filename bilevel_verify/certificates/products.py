@@ -297,11 +297,10 @@ def certificate(
     if op == "==":
         facts = [f for f in facts if f.equal]
     found = [c for c in columns(at, target, facts, rounds) if op != "==" or c.free]
-    if op != "==" and rounds < 3:
-        found += [*squares(at, target), *means(at, target), *extra]
-    elif op != "==":
-        roots = [*squares(at, target), *means(at, _demanding(target, found))]
-        found += [*roots, *columns(at, _demanding(Poly({}), roots), facts, 1), *extra]
+    if op != "==":
+        roots = [*squares(at, target), *means(at, _demanding(target, found) if rounds > 2 else target)]
+        found += roots if rounds < 3 else [*roots, *columns(at, _demanding(Poly({}), roots), facts, 1)]
+        found += extra
         found += monomials(at, [target, *(c.element for c in found)])
     solution = solved(target, found, op == ">")
     if solution is None:

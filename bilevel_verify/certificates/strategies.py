@@ -11,12 +11,13 @@ from typing import Any
 from bilevel_check.check import replaced
 from bilevel_check.context import Context
 from bilevel_check.facts import Undefined, power_of_one
-from bilevel_check.ring import Atom, Poly, added, is_zero, names, number
+from bilevel_check.ring import Atom, Poly, is_zero, names, number
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, tree, work
 from bilevel_verify.certificates.draft import Draft, atoms_in, goal, pruned, written
 from bilevel_verify.certificates.powers import by_powers
 from bilevel_verify.certificates.products import certificate, expanded
+from bilevel_verify.certificates.raising import raise_facts
 
 DEPTH = 4
 NEEDS = 60
@@ -34,11 +35,13 @@ class Search:
         draft.claim = claim
         self.hypotheses(draft)
         self.positive(draft)
+        if self.depth > 1 and any(_maxima(claim)) and self.by_cases(draft, claim):
+            return True
         found = self.defined(draft, partial(element_of, draft.at, claim))
         if found is None:
             return self.depth > 1 and self.by_cases(draft, claim)
-        if self.depth > 1 and any(True for _ in _maxima(claim)) and self.by_cases(draft, claim):
-            return True
+        if self.depth > 1 and self.inductive and any(True for side in claim[1:] for _ in _sums(side)):
+            return self.identity(draft, *found, 1, 2) or self.by_induction(draft, claim) or self.element(draft, *found)
         return self.element(draft, *found) or self.deeper(draft, claim)
 
     # ---- what is given ----------------------------------------------------------------------------------------------
@@ -123,14 +126,6 @@ class Search:
         parts, multiplier = found
         line = ["identity", goal(element, op), parts]
         return draft.add(*line, *([] if multiplier == 1 else [multiplier])) and draft.at.known(element, op)
-
-    def nonnegative(self, draft: Draft, sides: list[Any]) -> bool:
-        """Whether both sides of a relation are defined and not negative."""
-        try:
-            elements = [draft.at.of(tree(side)) for side in sides]
-        except Refused:
-            return False
-        return all(Search(1).element(draft, element, ">=") for element in elements)
 
     def by_squares(self, draft: Draft, element: Poly, op: str) -> bool:
         """A quadratic form in vectors as a sum of squares: pivots ``d |v + sum c_j/(2d) w_j|**2`` one by one."""
@@ -350,7 +345,8 @@ def derived(search: Search, draft: Draft, element: Poly) -> None:
                 draft.tried.add(key)
     _log_ratios(draft, [a for a in occurring if a.kind == "log"])
     _numbers(draft, [a for a in occurring if not names(power_of_one(a))], element)
-    _powers(search, draft, element)
+    nearby = Search(1)
+    raise_facts(lambda e: search.depth > 1 and nearby.element(draft, e, ">="), draft, element)
 
 
 def _log_ratios(draft: Draft, logs: list[Atom]) -> None:
@@ -384,67 +380,3 @@ def _numbers(draft: Draft, constants: list[Atom], element: Poly) -> None:
             gap = max(abs(near - middle), Fraction(1, 10**9)) * 2
             draft.add("number", ["<=", str(near - gap), node])
             draft.add("number", ["<=", node, str(near + gap)])
-
-
-def _powers(search: Search, draft: Draft, element: Poly) -> None:
-    """Powers of facts ``x >= y`` between monomials, and powers of one base with different exponents."""
-    at, before = draft.at, len(draft.lines)
-    exponents = {e for m in element.terms for _, e in m if isinstance(e, Fraction) and e.denominator > 1}
-    wanted = sorted({Fraction(1, e.denominator) for e in exponents} | {Fraction(2), Fraction(1, 2), Fraction(3)})
-    letters = _letter_exponents(search, draft, element)
-    for p, op in list(at.facts):
-        if op not in (">", ">=") or len(p.terms) != 2 or len(draft.lines) - before > LINES:
-            continue
-        plus = [(m, c) for m, c in p.terms.items() if c > 0]
-        minus = [(m, -c) for m, c in p.terms.items() if c < 0]
-        if len(plus) != 1 or not names(p) & names(element):
-            continue
-        small, large = written(Poly(dict(minus))), written(Poly(dict(plus)))
-        _raised(draft, [{">=": "<=", ">": "<"}[op], small, large], [*map(str, wanted), *letters])
-    for relation in draft.hypotheses:
-        if relation is not None and relation[0] != "or" and search.nonnegative(draft, relation[1:]):
-            _raised(draft, relation, [*map(str, wanted), *letters])
-    for whole, e in _compounds(element):
-        for m, c in whole.terms.items():
-            for less in (0, 1, 2):
-                if at.known(whole - Poly({m: c}), ">=") and search.depth > 1:
-                    gap = (e if isinstance(e, Poly) else number(e)) - number(less)
-                    if Search(1).element(draft, gap, ">="):
-                        _raised(draft, ["<=", written(Poly({m: c})), written(whole)], [written(gap)])
-    symbolic: dict[Atom, set[Any]] = {}
-    for m in (m for p in (element, *(p for p, op in at.facts if op == "==")) for m in p.terms):
-        for a, e in m:
-            symbolic.setdefault(a, {Fraction(0)}).add(e)
-    for a, found in symbolic.items():
-        if not any(isinstance(e, Poly) for e in found):
-            continue
-        for s, t in combinations(found, 2):
-            one, other = (written(e) if isinstance(e, Poly) else str(e) for e in (s, t))
-            base, gap = written(power_of_one(a)), added(t, -s)
-            gap = gap if isinstance(gap, Poly) else number(gap)
-            if search.depth > 1 and Search(1).element(draft, gap, ">="):
-                draft.add("exponent", base, ["<=", one, other])
-            elif search.depth > 1 and Search(1).element(draft, -gap, ">="):
-                draft.add("exponent", base, ["<=", other, one])
-
-
-def _letter_exponents(search: Search, draft: Draft, element: Poly) -> list[Any]:
-    """Exponents with letters of the element, and what they lack to 1, that are known not to be negative."""
-    found = dict.fromkeys(e for m in element.terms for a, e in m if isinstance(e, Poly) and a.kind != "compound")
-    wanted = dict.fromkeys(one for e in found for one in (e, number(1) - e))
-    return [written(e) for e in wanted if search.depth > 1 and Search(1).element(draft, e, ">=")][:6]
-
-
-def _compounds(element: Poly) -> Iterator[tuple[Poly, Any]]:
-    """Sums under powers that are no whole numbers, with the exponent."""
-    for a, e in dict.fromkeys(pair for m in element.terms for pair in m):
-        if a.kind == "compound" and not (isinstance(e, Fraction) and e.denominator == 1):
-            yield a.args[0], e
-
-
-def _raised(draft: Draft, relation: list[Any], exponents: list[Any]) -> None:
-    for e in exponents:
-        key = ("raise", str(relation), str(e))
-        if key not in draft.tried:
-            draft.tried.add(key)
-            draft.add("raise", relation, e)

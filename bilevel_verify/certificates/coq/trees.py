@@ -168,6 +168,11 @@ class Trees(Script):
         for end, name in ((letter - first, "low'"), (last - letter, "high'")):
             inside.at.learn(end, ">=")
             inside.facts.append(f"{name}{bound[:-1]}")
+        sign = next((op for op in (">", ">=") if self.at.known(first, op)), None)
+        if sign:
+            self.know(first, sign)
+            inside.at.learn(letter, sign)
+            inside.facts.append(f"sign'{bound[:-1]}")
         moved = substituted(body, {index: bound})
         whole = inside.at.of(moved)
         inside.ensure(whole)
@@ -176,6 +181,7 @@ class Trees(Script):
         fixed = outer.replace(";", " in *;")
         ends = (f"assert (low'{bound[:-1]} : 0 <= {inside.text(letter - first)}) by ({fixed}lra). "
                 f"assert (high'{bound[:-1]} : 0 <= {inside.text(last - letter)}) by ({fixed}lra). ")  # fmt: skip
+        ends += f"assert (sign'{bound[:-1]} : {ZERO[sign].format(i)}) by ({fixed}lra). " if sign else ""
         inside.equate(moved)
         pairs = list(self.at.in_front(whole, bound))
         for held, _ in pairs:
