@@ -25,17 +25,24 @@ LINES = 60
 
 
 class Search:
-    """One search; parts of a proof call it again, one level deeper."""
+    """One search; parts of a proof call it again, one level deeper.
 
-    def __init__(self, depth: int = DEPTH, inductive: bool = True) -> None:
-        self.depth, self.inductive = depth, inductive
+    An ``eager`` one looks for squares that facts call for before it raises anything to powers: dear, rarely needed.
+    """
+
+    def __init__(self, depth: int = DEPTH, inductive: bool = True, eager: bool = False) -> None:
+        self.depth, self.inductive, self.eager = depth, inductive, eager
+
+    def inside(self, depth: int, inductive: bool = True) -> Search:
+        """A search for a part."""
+        return Search(depth, inductive, self.eager)
 
     def prove(self, draft: Draft, claim: Any) -> bool:
         """Hypotheses, definedness, then the claim."""
         draft.claim = claim
         self.hypotheses(draft)
         self.positive(draft)
-        if self.depth > 1 and any(_maxima(claim)) and self.by_cases(draft, claim):
+        if self.depth > 1 and _calls_for_cases(claim) and self.by_cases(draft, claim):
             return True
         found = self.defined(draft, partial(element_of, draft.at, claim))
         if found is None:
@@ -104,23 +111,26 @@ class Search:
                 return True
         if self.depth <= 1:
             return False
-        if by_powers(partial(Search(self.depth - 1).element, draft), draft, element, op):
+        multiply = partial(by_powers, partial(self.inside(min(self.depth - 1, 2)).element, draft), draft, element, op)
+        if multiply():
             return True
         before = len(draft.at.facts)
         if any(a.kind == "dot" for a in element.atoms()) and self.by_squares(draft, element, op):
             return True
         derived(self, draft, element)
         if len(draft.at.facts) > before:
+            if multiply():
+                return True
             for degree, rounds in ((1, 1), (1, 3), (2, 1)):
-                if self.identity(draft, element, op, degree, rounds):
+                if self.identity(draft, element, op, degree, rounds, self.eager and rounds == 3):
                     return True
         return self.by_root(draft, element, op) or any(
             self.identity(draft, element, op, degree, rounds) for degree, rounds in ((2, 2), (3, 1))
         )
 
-    def identity(self, draft: Draft, element: Poly, op: str, degree: int, rounds: int) -> bool:
+    def identity(self, draft: Draft, element: Poly, op: str, degree: int, rounds: int, more: bool = False) -> bool:
         """By products of facts."""
-        found = certificate(draft.at, element, op, degree, rounds)
+        found = certificate(draft.at, element, op, degree, rounds, more)
         if found is None:
             return False
         parts, multiplier = found
@@ -170,7 +180,7 @@ class Search:
                 raised = draft.at.power(plus, number(q)) - draft.at.power(minus, number(q))
             except Refused:
                 continue
-            if Search(self.depth - 1).element(draft, raised, op):
+            if self.inside(self.depth - 1).element(draft, raised, op):
                 relation = [{">=": "<=", ">": "<", "==": "=="}[op], written(minus), written(plus)]
                 return draft.add("root", relation, str(q)) and draft.at.known(element, op)
         return False
@@ -199,7 +209,7 @@ class Search:
         for fact in ((test, ">="), (-test, ">")):
             inside = draft.inner()
             inside.at.learn(*fact)
-            if not Search(self.depth - 1, self.inductive).prove(inside, claim):
+            if not self.inside(self.depth - 1, self.inductive).prove(inside, claim):
                 return False
             proofs.append(inside.lines)
         short = [pruned(lines, len(draft.at.facts) + 1) for lines in proofs]
@@ -220,7 +230,7 @@ class Search:
                         inside.at.learn(*element_of(inside.at, one))
                 except Refused:
                     return False
-                if not Search(self.depth - 1, self.inductive).prove(inside, claim):
+                if not self.inside(self.depth - 1, self.inductive).prove(inside, claim):
                     return False
                 proofs.append(inside.lines)
             return draft.add("one-of", claim, place, proofs)
@@ -258,7 +268,7 @@ class Search:
                     length = inside.at.of(tree(total[4])) - inside.at.of(tree(total[3]))
                     if self.element(inside, length, ">="):
                         inside.add("last-term", total)
-            if not Search(self.depth - 1, inductive=False).prove(inside, moved):
+            if not self.inside(self.depth - 1, inductive=False).prove(inside, moved):
                 return False
             proofs.append(inside.lines)
         return draft.add("induction", claim, name, start, *proofs)
@@ -281,6 +291,12 @@ def _roots(draft: Draft, element: Poly) -> list[Fraction]:
     other = {Fraction(1, 2)} if any(e.denominator == 2 for e in found) else set()
     other |= {Fraction(2)} if len(element.terms) == 2 and Fraction(2) in found else set()
     return [*(Fraction(q) for q in sorted(own) if q <= 4), *sorted(other - own)]
+
+
+def _calls_for_cases(claim: Any) -> bool:
+    """Whether a maximum stands where its parts do not bound it: on the smaller side, or as a minimum on the larger."""
+    small, large = claim[1:] if claim[0] in ("<=", "<") else claim[:0:-1]
+    return any(_maxima(small)) or "'min'" in str(large) or (claim[0] == "==" and any(_maxima(large)))
 
 
 def _maxima(data: object) -> Iterator[list[Any]]:

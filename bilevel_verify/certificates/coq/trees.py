@@ -51,7 +51,7 @@ class Trees(Script):
         if isinstance(node, tuple) and len(p.terms) > 1 and f"{shown} <> 0" not in self.said and self.at.known(p, "!="):
             self.equate(node)
             name, equal = self.know(p, "!="), self.equal[shown]
-            proof = f"{f'rewrite {equal}; ' if equal else ''}exact {name}."
+            proof = f"first [exact {name} | rewrite {equal}; exact {name}]." if equal else f"exact {name}."
             self.said[f"{shown} <> 0"] = self.assertion(f"{shown} <> 0", proof)
 
     def rewriting(self, nodes: list[Tree]) -> str:
@@ -83,6 +83,9 @@ class Trees(Script):
             if not self.at.known(b, ">"):
                 return f"{step}reflexivity."
             product, shown = self.product(b)
+            primes, _ = self.product(p)  # ln 4 is to become 2 ln 2
+            whole = next(iter(p.terms.values())) == 1
+            step += "" if whole else f"replace {r} with {primes} by ({self.same(r, primes)}); "
             return (f"{step}replace {text} with {product} by ({self.same(text, product)}); "
                     f"apply rpow_is; [pos | pos | logs; {self.same(r, power, shown)}].")  # fmt: skip
         self.know(b, ">" if exact < 0 or self.at.known(b, ">") else ">=")
