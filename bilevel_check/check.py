@@ -134,13 +134,13 @@ def listed(node: Any) -> Any:
 
 
 def _refuted(sorts: Mapping[str, str], conditions: Any, claim: Any, point: Any) -> str:
-    """Every hypothesis holds at a point and the claim does not, by exact or interval arithmetic."""
+    """Every hypothesis holds at a point and the claim does not, by exact or interval arithmetic.
+
+    The vectors of a counterexample have one entry: a number.
+    """
     values = {name: tree(value) for name, value in point.items()}
-    if (
-        set(values) != set(sorts)
-        or "vector" in sorts.values()
-        or any(letters(v) - {"pi", "E"} for v in values.values())
-    ):
+    conditions, claim = [on_a_line(one, sorts) for one in conditions], on_a_line(claim, sorts)
+    if set(values) != set(sorts) or any(letters(v) - {"pi", "E"} for v in values.values()):
         raise Refused("a counterexample has a number for every letter")
     for name, value in values.items():
         if sorts[name] == "integer" and rational_of(value).denominator != 1:
@@ -151,6 +151,31 @@ def _refuted(sorts: Mapping[str, str], conditions: Any, claim: Any, point: Any) 
     if not any(_true([op, *replaced(claim, values)[1:]]) for op in AGAINST[claim[0]]):
         raise Refused("the claim is not shown to fail there")
     return "refuted"
+
+
+def on_a_line(data: Any, sorts: Mapping[str, str], vector: bool = False) -> Any:
+    """A condition for vectors with one entry: a norm is an absolute value, an inner product a product.
+
+    Raises
+    ------
+    Refused : a vector where a number belongs, or the other way round.
+    """
+    if _carries(data, sorts) is not vector and not (vector and data == 0):
+        raise Refused("a vector and a number are confused")
+    if not isinstance(data, list):
+        return data
+    head, *parts = data
+    inner = [head in ("norm", "dot") or _carries(part, sorts) for part in parts]
+    if vector and not {"+": all(inner), "neg": True, "*": sum(inner) == 1, "/": inner == [True, False]}.get(head):
+        raise Refused(f"{head} gives no vector")
+    return [{"norm": "abs", "dot": "*"}.get(head, head), *(on_a_line(p, sorts, v) for p, v in zip(parts, inner))]
+
+
+def _carries(data: Any, sorts: Mapping[str, str]) -> bool:
+    """Whether an expression is made of vectors, outside of norms and inner products."""
+    if isinstance(data, list):
+        return data[0] not in ("norm", "dot") and any(_carries(part, sorts) for part in data[1:])
+    return isinstance(data, str) and sorts.get(data) == "vector"
 
 
 AGAINST = {"<=": (">",), "<": (">=",), ">=": ("<",), ">": ("<=",), "==": ("<", ">")}

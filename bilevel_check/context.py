@@ -278,6 +278,8 @@ class Context(Facts):
         inside, letter = self.inner({bound: "integer"}), power_of_one(Atom("letter", bound))
         inside.learn(letter - first, ">=")
         inside.learn(last - letter, ">=")
+        if op := next((op for op in (">", ">=") if self.known(first, op)), None):
+            inside.learn(letter, op)  # i >= low
         total = number(0)
         for held, rest in self.in_front(inside.of(substituted(body, {index: bound})), bound):
             total = total + held * self._range(rest, bound, first, last)

@@ -8,6 +8,7 @@ import zlib
 from typing import Any
 
 import pytest
+from drawing import draws
 from hypothesis import is_hypothesis_test, settings
 
 LONGEST = 900
@@ -30,14 +31,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     With ``BILEVEL_VERIFY_SHARE=n`` every n-th test is run, chosen anew by the seed: what CI has time for.
     """
-    drawing: dict[object, bool] = {}
+    found: dict[tuple[object, str], bool] = {}
     for item in items:
-        module = item.getparent(pytest.Module)
-        if module is not None and item.path not in drawing:
-            text = item.path.read_text(encoding="utf8")
-            drawing[item.path] = "SEED" in text or "generator.seed()" in text
+        # a method is read with its class; a parametrized test is one function
+        place = item.path, item.nodeid.split("::")[1].partition("[")[0] if "::" in item.nodeid else ""
+        if place not in found:
+            found[place] = bool(place[1]) and draws(*place)
         function = getattr(item, "obj", None)
-        if drawing.get(item.path) or (function is not None and is_hypothesis_test(function)):
+        if found[place] or (function is not None and is_hypothesis_test(function)):
             item.add_marker(pytest.mark.seeded)
     share = int(os.environ.get("BILEVEL_VERIFY_SHARE", "1"))
     salt = os.environ.get("BILEVEL_VERIFY_SEED", "")

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +85,11 @@ def certify(
         return None
     data: dict[str, Any] = {"about": dict(about or {}), "statement": statement}
     if point is not None:
-        if vectors:
-            return None
         data["counterexample"] = _values(statement, point)
         return accepted(data)
     determined = lets(statement)
-    for let in [determined, []] if determined else [[]]:
-        lines = _search(statement, let, effort)
+    for let, eager in product([determined, []] if determined else [[]], (False, True)):
+        lines = _search(statement, let, effort, eager)
         for proof in [] if lines is None else (pruned(lines), lines):
             found = accepted({**data, **({"let": let} if let else {}), "proof": proof})
             if found is not None:
@@ -144,7 +143,7 @@ def lets(statement: dict[str, Any]) -> list[int]:
     return found
 
 
-def _search(statement: dict[str, Any], let: list[int], effort: int) -> list[Any] | None:
+def _search(statement: dict[str, Any], let: list[int], effort: int, eager: bool) -> list[Any] | None:
     from bilevel_check.check import without_determined
 
     work.left = effort
@@ -153,7 +152,7 @@ def _search(statement: dict[str, Any], let: list[int], effort: int) -> list[Any]
             statement["letters"], statement["hypotheses"], statement["claim"], let
         )
         draft = Draft(Context(sorts), conditions)
-        Search().prove(draft, claim)
+        Search(eager=eager).prove(draft, claim)
         return draft.lines if reached(draft.at, claim) else None
     except Refused:
         return None

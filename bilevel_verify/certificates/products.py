@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bilevel_check.context import Context
+from bilevel_check.facts import power_of_one
 from bilevel_check.ring import ONE, Exponent, Monomial, Poly, added, number, power_of, reduced
 from bilevel_verify.certificates.draft import written
 
@@ -79,7 +80,7 @@ def cleared(at: Context, p: Poly) -> tuple[Poly, Poly]:
         worst: dict[Any, Fraction] = {}
         for m in p.terms:
             for a, e in m:
-                if a.kind == "compound" and isinstance(e, Fraction) and e < 0:
+                if isinstance(e, Fraction) and e < 0 and (a.kind == "compound" or at.known(-power_of_one(a), ">")):
                     worst[a] = min(worst.get(a, Fraction(0)), e)
         if not worst:
             break
@@ -87,7 +88,7 @@ def cleared(at: Context, p: Poly) -> tuple[Poly, Poly]:
             whole = -floor(e)
             if not at.atom(a, ">"):
                 whole += whole % 2
-            factor = a.args[0].to_the(whole)
+            factor = (a.args[0] if a.kind == "compound" else power_of_one(a)).to_the(whole)
             multiplier = multiplier * factor
             p = Poly({}) + _moved(p, a, Fraction(whole))
         p = expanded(p)
@@ -219,8 +220,12 @@ def squares(at: Context, target: Poly) -> Iterator[Column]:
                     yield Column(expanded(whole * whole), number(1), (), False, False, number(1), whole)
 
 
-def means(at: Context, target: Poly) -> Iterator[Column]:
-    """``s (m1 - t m2)**2`` with a negative monomial in the middle, t where what surrounds it touches it."""
+def means(at: Context, target: Poly, more: bool = False) -> Iterator[Column]:
+    """``s (m1 - t m2)**2`` with a negative monomial in the middle, t where what surrounds it touches it.
+
+    ``more`` tries t = 1/2 and 2 as well.
+    """
+    simple = {Fraction(1), Fraction(1, 2), Fraction(2)} if more else {Fraction(1)}
     falls = [m for m, c in target.terms.items() if c < 0][:12]
     rises = [m for m, c in target.terms.items() if c > 0][:20]
     shapes: dict[tuple[Monomial, Monomial, Fraction], None] = {}
@@ -230,7 +235,7 @@ def means(at: Context, target: Poly) -> Iterator[Column]:
                 ratio = quotient(one, n)
                 first = frozenset((a, e / part) for a, e in ratio if isinstance(e, Fraction) and e > 0)
                 second = frozenset((a, -e / part) for a, e in ratio if isinstance(e, Fraction) and e < 0)
-                shapes |= {(first, second, t): None for t in _touching(target, n, one, rises, part) if t}
+                shapes |= {(first, second, t): None for t in {*simple, *_touching(target, n, one, rises, part)} if t}
     seen: set[Poly] = set()
     for _ in range(2):  # the same squares again for what the first ones add
         fresh: list[Monomial] = []
@@ -246,7 +251,7 @@ def means(at: Context, target: Poly) -> Iterator[Column]:
 
 def _touching(target: Poly, n: Monomial, one: Monomial, rises: list[Monomial], part: int) -> set[Fraction]:
     """Ratios m1/m2 at which ``p z + q z**-k`` is least, for the terms on the other side of n on one line with it."""
-    ratio, found = quotient(one, n), {Fraction(1)}
+    ratio, found = quotient(one, n), set[Fraction]()
     up = {a: e for a, e in ratio if isinstance(e, Fraction)}
     if not up or len(up) < len(ratio):
         return set()
@@ -281,17 +286,27 @@ def _root(value: Fraction) -> Fraction:
     return Fraction(float(value) ** 0.5).limit_denominator(64)
 
 
+def _demanding(target: Poly, found: list[Column]) -> Poly:
+    """The target with what the columns found so far add and the target does not have, as terms to be made up for."""
+    added_terms = {m: Fraction(-1) for c in found for m, value in c.element.terms.items() if value > 0}
+    return Poly({**added_terms, **target.terms})
+
+
 def certificate(
-    at: Context, element: Poly, op: str, degree: int, rounds: int, extra: Iterable[Column] = ()
+    at: Context, element: Poly, op: str, degree: int, rounds: int, more: bool = False
 ) -> tuple[Any, Any] | None:
-    """``(parts, multiplier)`` of an identity line that shows ``element op 0``; None if the programme finds none."""
+    """``(parts, multiplier)`` of an identity line that shows ``element op 0``; None if the programme finds none.
+
+    ``more`` looks for squares that facts call for, and for facts that squares call for.
+    """
     multiplier, target = cleared(at, expanded(element))
     facts = [f for d in range(1, degree + 1) for f in products(at, d, range(len(at.facts)))]
     if op == "==":
         facts = [f for f in facts if f.equal]
     found = [c for c in columns(at, target, facts, rounds) if op != "==" or c.free]
     if op != "==":
-        found += [*squares(at, target), *means(at, target), *extra]
+        roots = [*squares(at, target), *means(at, _demanding(target, found) if more else target, more)]
+        found += [*roots, *(columns(at, _demanding(Poly({}), roots), facts, 1) if more else ())]
         found += monomials(at, [target, *(c.element for c in found)])
     solution = solved(target, found, op == ">")
     if solution is None:

@@ -11,11 +11,13 @@ from typing import Any
 from bilevel_check.check import replaced
 from bilevel_check.context import Context
 from bilevel_check.facts import Undefined, power_of_one
-from bilevel_check.ring import Atom, Poly, added, is_zero, names, number
+from bilevel_check.ring import Atom, Poly, is_zero, names, number
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, tree, work
 from bilevel_verify.certificates.draft import Draft, atoms_in, goal, pruned, written
+from bilevel_verify.certificates.powers import by_powers
 from bilevel_verify.certificates.products import certificate, expanded
+from bilevel_verify.certificates.raising import raise_facts
 
 DEPTH = 4
 NEEDS = 60
@@ -23,19 +25,30 @@ LINES = 60
 
 
 class Search:
-    """One search; parts of a proof call it again, one level deeper."""
+    """One search; parts of a proof call it again, one level deeper.
 
-    def __init__(self, depth: int = DEPTH, inductive: bool = True) -> None:
-        self.depth, self.inductive = depth, inductive
+    An ``eager`` one looks for squares that facts call for before it raises anything to powers: dear, rarely needed.
+    """
+
+    def __init__(self, depth: int = DEPTH, inductive: bool = True, eager: bool = False) -> None:
+        self.depth, self.inductive, self.eager = depth, inductive, eager
+
+    def inside(self, depth: int, inductive: bool = True) -> Search:
+        """A search for a part."""
+        return Search(depth, inductive, self.eager)
 
     def prove(self, draft: Draft, claim: Any) -> bool:
         """Hypotheses, definedness, then the claim."""
         draft.claim = claim
         self.hypotheses(draft)
         self.positive(draft)
+        if self.depth > 1 and _calls_for_cases(claim) and self.by_cases(draft, claim):
+            return True
         found = self.defined(draft, partial(element_of, draft.at, claim))
         if found is None:
             return self.depth > 1 and self.by_cases(draft, claim)
+        if self.depth > 1 and self.inductive and any(True for side in claim[1:] for _ in _sums(side)):
+            return self.identity(draft, *found, 1, 2) or self.by_induction(draft, claim) or self.element(draft, *found)
         return self.element(draft, *found) or self.deeper(draft, claim)
 
     # ---- what is given ----------------------------------------------------------------------------------------------
@@ -98,34 +111,31 @@ class Search:
                 return True
         if self.depth <= 1:
             return False
+        multiply = partial(by_powers, partial(self.inside(min(self.depth - 1, 2)).element, draft), draft, element, op)
+        if multiply():
+            return True
         before = len(draft.at.facts)
         if any(a.kind == "dot" for a in element.atoms()) and self.by_squares(draft, element, op):
             return True
         derived(self, draft, element)
         if len(draft.at.facts) > before:
+            if multiply():
+                return True
             for degree, rounds in ((1, 1), (1, 3), (2, 1)):
-                if self.identity(draft, element, op, degree, rounds):
+                if self.identity(draft, element, op, degree, rounds, self.eager and rounds == 3):
                     return True
         return self.by_root(draft, element, op) or any(
             self.identity(draft, element, op, degree, rounds) for degree, rounds in ((2, 2), (3, 1))
         )
 
-    def identity(self, draft: Draft, element: Poly, op: str, degree: int, rounds: int) -> bool:
+    def identity(self, draft: Draft, element: Poly, op: str, degree: int, rounds: int, more: bool = False) -> bool:
         """By products of facts."""
-        found = certificate(draft.at, element, op, degree, rounds)
+        found = certificate(draft.at, element, op, degree, rounds, more)
         if found is None:
             return False
         parts, multiplier = found
         line = ["identity", goal(element, op), parts]
         return draft.add(*line, *([] if multiplier == 1 else [multiplier])) and draft.at.known(element, op)
-
-    def nonnegative(self, draft: Draft, sides: list[Any]) -> bool:
-        """Whether both sides of a relation are defined and not negative."""
-        try:
-            elements = [draft.at.of(tree(side)) for side in sides]
-        except Refused:
-            return False
-        return all(Search(1).element(draft, element, ">=") for element in elements)
 
     def by_squares(self, draft: Draft, element: Poly, op: str) -> bool:
         """A quadratic form in vectors as a sum of squares: pivots ``d |v + sum c_j/(2d) w_j|**2`` one by one."""
@@ -165,16 +175,14 @@ class Search:
         minus = Poly({m: -c for m, c in element.terms.items() if c < 0})
         if not (draft.at.known(plus, ">=") and draft.at.known(minus, ">=")) or not plus.terms or not minus.terms:
             return False
-        for q in sorted({e.denominator for m in element.terms for _, e in m if isinstance(e, Fraction)} - {1}):
-            if q > 4 or len(element.terms) > 8:
-                continue
+        for q in _roots(draft, element):
             try:
                 raised = draft.at.power(plus, number(q)) - draft.at.power(minus, number(q))
             except Refused:
                 continue
-            if Search(self.depth - 1).element(draft, raised, op):
+            if self.inside(self.depth - 1).element(draft, raised, op):
                 relation = [{">=": "<=", ">": "<", "==": "=="}[op], written(minus), written(plus)]
-                return draft.add("root", relation, q) and draft.at.known(element, op)
+                return draft.add("root", relation, str(q)) and draft.at.known(element, op)
         return False
 
     # ---- the whole claim --------------------------------------------------------------------------------------------
@@ -201,7 +209,7 @@ class Search:
         for fact in ((test, ">="), (-test, ">")):
             inside = draft.inner()
             inside.at.learn(*fact)
-            if not Search(self.depth - 1, self.inductive).prove(inside, claim):
+            if not self.inside(self.depth - 1, self.inductive).prove(inside, claim):
                 return False
             proofs.append(inside.lines)
         short = [pruned(lines, len(draft.at.facts) + 1) for lines in proofs]
@@ -222,7 +230,7 @@ class Search:
                         inside.at.learn(*element_of(inside.at, one))
                 except Refused:
                     return False
-                if not Search(self.depth - 1, self.inductive).prove(inside, claim):
+                if not self.inside(self.depth - 1, self.inductive).prove(inside, claim):
                     return False
                 proofs.append(inside.lines)
             return draft.add("one-of", claim, place, proofs)
@@ -260,7 +268,7 @@ class Search:
                     length = inside.at.of(tree(total[4])) - inside.at.of(tree(total[3]))
                     if self.element(inside, length, ">="):
                         inside.add("last-term", total)
-            if not Search(self.depth - 1, inductive=False).prove(inside, moved):
+            if not self.inside(self.depth - 1, inductive=False).prove(inside, moved):
                 return False
             proofs.append(inside.lines)
         return draft.add("induction", claim, name, start, *proofs)
@@ -271,6 +279,24 @@ class Search:
             if draft.add("no-term", total) or not draft.add("last-term", total):
                 break
             total = [*total[:4], ["+", total[4], -1]]
+
+
+def _roots(draft: Draft, element: Poly) -> list[Fraction]:
+    """Exponents to which both sides may be raised: those that take roots away, or that facts about the letters have."""
+    if len(element.terms) > 8:
+        return []
+    own = {e.denominator for m in element.terms for _, e in m if isinstance(e, Fraction)} - {1}
+    near = [p for p, _ in draft.at.facts if names(p) & names(element)]
+    found = {e for p in near for m in p.terms for _, e in m if isinstance(e, Fraction)}
+    other = {Fraction(1, 2)} if any(e.denominator == 2 for e in found) else set()
+    other |= {Fraction(2)} if len(element.terms) == 2 and Fraction(2) in found else set()
+    return [*(Fraction(q) for q in sorted(own) if q <= 4), *sorted(other - own)]
+
+
+def _calls_for_cases(claim: Any) -> bool:
+    """Whether a maximum stands where its parts do not bound it: on the smaller side, or as a minimum on the larger."""
+    small, large = claim[1:] if claim[0] in ("<=", "<") else claim[:0:-1]
+    return any(_maxima(small)) or "'min'" in str(large) or (claim[0] == "==" and any(_maxima(large)))
 
 
 def _maxima(data: object) -> Iterator[list[Any]]:
@@ -335,7 +361,8 @@ def derived(search: Search, draft: Draft, element: Poly) -> None:
                 draft.tried.add(key)
     _log_ratios(draft, [a for a in occurring if a.kind == "log"])
     _numbers(draft, [a for a in occurring if not names(power_of_one(a))], element)
-    _powers(search, draft, element)
+    nearby = Search(1)
+    raise_facts(lambda e: search.depth > 1 and nearby.element(draft, e, ">="), draft, element)
 
 
 def _log_ratios(draft: Draft, logs: list[Atom]) -> None:
@@ -369,45 +396,3 @@ def _numbers(draft: Draft, constants: list[Atom], element: Poly) -> None:
             gap = max(abs(near - middle), Fraction(1, 10**9)) * 2
             draft.add("number", ["<=", str(near - gap), node])
             draft.add("number", ["<=", node, str(near + gap)])
-
-
-def _powers(search: Search, draft: Draft, element: Poly) -> None:
-    """Powers of facts ``x >= y`` between monomials, and powers of one base with different exponents."""
-    at, before = draft.at, len(draft.lines)
-    exponents = {e for m in element.terms for _, e in m if isinstance(e, Fraction) and e.denominator > 1}
-    wanted = sorted({Fraction(1, e.denominator) for e in exponents} | {Fraction(2), Fraction(1, 2), Fraction(3)})
-    for p, op in list(at.facts):
-        if op not in (">", ">=") or len(p.terms) != 2 or len(draft.lines) - before > LINES:
-            continue
-        plus = [(m, c) for m, c in p.terms.items() if c > 0]
-        minus = [(m, -c) for m, c in p.terms.items() if c < 0]
-        if len(plus) != 1 or not names(p) & names(element):
-            continue
-        small, large = written(Poly(dict(minus))), written(Poly(dict(plus)))
-        _raised(draft, [{">=": "<=", ">": "<"}[op], small, large], wanted)
-    for relation in draft.hypotheses:
-        if relation is not None and relation[0] != "or" and search.nonnegative(draft, relation[1:]):
-            _raised(draft, relation, wanted)
-    symbolic: dict[Atom, set[Any]] = {}
-    for m in (m for p in (element, *(p for p, op in at.facts if op == "==")) for m in p.terms):
-        for a, e in m:
-            symbolic.setdefault(a, {Fraction(0)}).add(e)
-    for a, found in symbolic.items():
-        if not any(isinstance(e, Poly) for e in found):
-            continue
-        for s, t in combinations(found, 2):
-            one, other = (written(e) if isinstance(e, Poly) else str(e) for e in (s, t))
-            base, gap = written(power_of_one(a)), added(t, -s)
-            gap = gap if isinstance(gap, Poly) else number(gap)
-            if search.depth > 1 and Search(1).element(draft, gap, ">="):
-                draft.add("exponent", base, ["<=", one, other])
-            elif search.depth > 1 and Search(1).element(draft, -gap, ">="):
-                draft.add("exponent", base, ["<=", other, one])
-
-
-def _raised(draft: Draft, relation: list[Any], exponents: list[Fraction]) -> None:
-    for e in exponents:
-        key = ("raise", str(relation), e)
-        if key not in draft.tried:
-            draft.tried.add(key)
-            draft.add("raise", relation, str(e))

@@ -25,6 +25,24 @@ CLAIMS = (
     ("ell/mu*a <= kappa**2*a", "ell = (0, oo); mu = (0, oo); a = (0, oo); kappa = [1, oo)", "kappa == ell/mu"),
     ("abs(x) <= 1 + x**2", "x = (-oo, oo)", ""),
     ("(1 - t)*x + t*y <= max(x, y)", "t = [0, 1]; x = (-oo, oo); y = (-oo, oo)", ""),
+    ("sum(sqrt(i), (i, 1, n)) <= n**(3/2)", "n = integers 1..", ""),
+    # powers with letters: two facts raised and multiplied, one of them to 2/nu
+    (
+        "sqrt(k*S) <= (L/H)**(1/nu)",
+        "k = integers 2..; S = (0, oo); L = (0, oo); H = (0, oo); nu = (0, 1]",
+        "k**(4 + nu)*H**2*S**nu <= L**2",
+    ),
+    ("M*d**nu + r <= M*D**nu + r", "M = [0, oo); d = (0, oo); D = (0, oo); nu = [0, 1]; r = [0, oo)", "d <= D"),
+    ("a**(2 + nu) + b**(2 + nu) <= (a**2 + b**2)**(1 + nu/2)", "a = (0, oo); b = (0, oo); nu = [0, 1]", ""),
+    ("20*10**(-n) <= 2", "n = integers 1..3", ""),
+    # a maximum in a claim, one in a denominator, a ceiling there
+    ("max(1/(2*c), (a - b)/a) <= 1", "a = (0, oo); b = (0, oo); c = [1, oo)", "b <= a"),
+    ("D/min(a, b) <= D/a", "D = [0, oo); a = (0, oo); b = (0, oo)", "a <= b/2"),
+    ("1/ceil(K/3) <= 3/K", "K = integers 1..", ""),
+    # squares that only a raised fact or a range calls for; both sides squared
+    ("g**2/k <= 2*h**2/k + 2*s**2", "g = [0, oo); h = [0, oo); s = [0, oo); k = integers 1..", "g <= h + s"),
+    ("L*a*(1 - a)/2 <= 1/(32*eta)", "L = (0, oo); eta = (0, oo); a = [0, 1]", "eta <= 1/(4*L)"),
+    ("c <= 2*B", "B = (0, oo); c = [0, oo); a = [0, oo); b = [0, oo)", "2*(a**2 + b**2) <= B**2; b >= 3/4*(c - 2*a)"),
 )
 """Formula, ranges, hypotheses: true ones, each by another rule."""
 FLIPS = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "==": "<"}

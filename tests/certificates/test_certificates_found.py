@@ -12,10 +12,11 @@ from seeds import SEED
 
 from bilevel_check import check
 from bilevel_verify.audit.formula import check as judged
-from bilevel_verify.audit.formula import claims_of
+from bilevel_verify.audit.formula import claims_of, read_ranges
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.certificates.finding import Certificate, certify
 from bilevel_verify.certificates.statement import read_back, statement_of
+from bilevel_verify.language import parse
 
 
 def claim_of(text: str, ranges: str, where: str) -> ScalarClaim:
@@ -69,6 +70,12 @@ def test_a_false_or_undefined_claim_has_none(text: str, ranges: str, where: str)
     assert certify(claim_of(text, ranges, where), effort=300_000) is None
 
 
+def test_a_letter_that_may_be_zero_may_stand_below_a_power_with_letters() -> None:
+    claim = claim_of("S/k <= (L/H)**(2/nu)", "k = integers 2..; S = [0, oo); L = (0, oo); H = (0, oo); nu = (0, 1]",
+                     "k**(4 + nu)*H**2*S**nu <= L**2")  # fmt: skip
+    assert certify(claim) is not None
+
+
 def test_a_counterexample_is_checked() -> None:
     claim = claim_of("x**2 <= x", "x = (0, oo)", "")
     found = certify(claim, point={"x": Fraction(3, 2)})
@@ -95,3 +102,25 @@ def test_judged_and_certified_agree() -> None:
     [finding] = judged("x/(1 + x) <= 1", "x = (0, oo)")
     assert finding.verdict == "holds"
     assert certify(claim_of("x/(1 + x) <= 1", "x = (0, oo)", "")) is not None
+
+
+VECTORS = ScalarClaim(
+    parse("norm(u + v)**2"), "<=", parse("norm(u)**2 + norm(v)**2 - t*dot(u, v)"), read_ranges("t = [0, oo)", {"t"})
+)
+
+
+def test_a_counterexample_with_vectors_is_one_with_numbers() -> None:
+    found = certify(VECTORS, ("u", "v"), point={"t": Fraction(1), "u": Fraction(1), "v": Fraction(2)})
+    assert found is not None
+    assert found.shows == "refuted"
+    assert certify(VECTORS, ("u", "v"), point={"t": Fraction(1), "u": Fraction(1), "v": Fraction(-2)}) is None
+    assert certify(VECTORS, ("u", "v"), point={"t": Fraction(1), "u": Fraction(1)}) is None
+
+
+@pytest.mark.parametrize("claim", [["<=", "u", 1], ["<=", ["norm", "t"], 0], ["<=", ["dot", "u", ["+", "u", 1]], 0],
+    ["<=", ["norm", ["*", "u", "u"]], 0], ["<=", ["norm", ["/", 1, "u"]], 0], ["<=", ["norm", ["^", "u", 2]], 0],
+    ["==", ["*", "t", "u"], 0]])  # fmt: skip
+def test_a_vector_is_no_number(claim: list[object]) -> None:
+    statement = {"letters": {"t": "real", "u": "vector"}, "hypotheses": [], "claim": claim}
+    text = json.dumps({"statement": statement, "counterexample": {"t": 2, "u": 3}})
+    assert not check(text).accepted

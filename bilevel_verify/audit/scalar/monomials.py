@@ -75,10 +75,10 @@ def _combine(
     claim: ScalarClaim, goal: Monomial, facts: list[Monomial], letters: tuple[str, ...], decide: Decide
 ) -> Decision:
     for sample in _samples(claim, letters):
-        active = _active(goal, facts, sample)
+        active = active_facts(goal, facts, sample)
         if active is None:
             continue
-        powers = _powers(goal, [facts[i] for i in active])
+        powers = powers_of(goal, [facts[i] for i in active])
         if powers is None:
             continue
         rest = goal
@@ -239,7 +239,7 @@ def _span(claim: ScalarClaim, name: str) -> tuple[sympy.Rational, sympy.Rational
     return ends[0], ends[1]
 
 
-def _active(goal: Monomial, facts: list[Monomial], sample: Mapping[str, sympy.Rational]) -> list[int] | None:
+def active_facts(goal: Monomial, facts: list[Monomial], sample: Mapping[str, sympy.Rational]) -> list[int] | None:
     """Hypotheses with positive multipliers at a sample of the exponents (a vertex of the linear programme)."""
     import numpy as np
     from scipy.optimize import linprog
@@ -272,7 +272,7 @@ def _active(goal: Monomial, facts: list[Monomial], sample: Mapping[str, sympy.Ra
     return [i for i, value in enumerate(np.asarray(solved.x)) if value > 1e-9]
 
 
-def _powers(goal: Monomial, facts: list[Monomial]) -> list[sympy.Expr] | None:
+def powers_of(goal: Monomial, facts: list[Monomial]) -> list[sympy.Expr] | None:
     """Multipliers as formulas: the linear system of the active hypotheses, for all values of the exponents."""
     target, _ = goal.split()
     rows = [f.split()[0] for f in facts]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
-from bilevel_check.check import without_determined
+from bilevel_check.check import on_a_line, without_determined
 from bilevel_check.context import Context
 from bilevel_check.ring import names, number
 from bilevel_check.rules import defined_element, element_of, goal_of
@@ -302,12 +302,13 @@ def _data(node: Tree) -> Any:
 
 
 def _refuted(data: dict[str, Any], name: str) -> str:
-    """A counterexample as a statement that such numbers exist."""
+    """A counterexample as a statement that such numbers exist, one for each vector."""
     statement, point = data["statement"], data["counterexample"]
-    words = Words(statement["letters"])
+    words = Words({n: "real" if sort == "vector" else sort for n, sort in statement["letters"].items()})
     parts = [f"whole {words.letter(n)}" for n, sort in statement["letters"].items() if sort == "integer"]
-    parts += [words.relation(c, tree) for c in statement["hypotheses"]]
-    parts.append(f"~ ({words.relation(statement['claim'], tree)})")
+    parts += [words.relation(on_a_line(c, statement["letters"]), tree) for c in statement["hypotheses"]]
+    claim = on_a_line(statement["claim"], statement["letters"])
+    parts.append(f"~ ({words.relation(claim, tree)})")
     exists = "".join(f"exists {words.letter(n)} : Rdefinitions.R, " for n in statement["letters"])
     witnesses = "".join(f" exists {words.scalar(tree(point[n]))}." for n in statement["letters"])
     stated = " /\\\n    ".join(parts)

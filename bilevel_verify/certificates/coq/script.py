@@ -198,7 +198,7 @@ class Script:
             if fact != p and other != rest:
                 continue
             if fact == p and fop == op:
-                return f"exact {name}."
+                return f"first [exact {name} | lra]."  # lra: the factors may stand in another order
             ratio = content * self.at.power(factor, number(-1)) * number(sign)
             self.ensure(ratio)
             shown = self.text(ratio)

@@ -51,7 +51,7 @@ class Trees(Script):
         if isinstance(node, tuple) and len(p.terms) > 1 and f"{shown} <> 0" not in self.said and self.at.known(p, "!="):
             self.equate(node)
             name, equal = self.know(p, "!="), self.equal[shown]
-            proof = f"{f'rewrite {equal}; ' if equal else ''}exact {name}."
+            proof = f"first [exact {name} | rewrite {equal}; exact {name}]." if equal else f"exact {name}."
             self.said[f"{shown} <> 0"] = self.assertion(f"{shown} <> 0", proof)
 
     def rewriting(self, nodes: list[Tree]) -> str:
@@ -83,6 +83,9 @@ class Trees(Script):
             if not self.at.known(b, ">"):
                 return f"{step}reflexivity."
             product, shown = self.product(b)
+            primes, _ = self.product(p)  # ln 4 is to become 2 ln 2
+            whole = next(iter(p.terms.values())) == 1
+            step += "" if whole else f"replace {r} with {primes} by ({self.same(r, primes)}); "
             return (f"{step}replace {text} with {product} by ({self.same(text, product)}); "
                     f"apply rpow_is; [pos | pos | logs; {self.same(r, power, shown)}].")  # fmt: skip
         self.know(b, ">" if exact < 0 or self.at.known(b, ">") else ">=")
@@ -168,6 +171,11 @@ class Trees(Script):
         for end, name in ((letter - first, "low'"), (last - letter, "high'")):
             inside.at.learn(end, ">=")
             inside.facts.append(f"{name}{bound[:-1]}")
+        sign = next((op for op in (">", ">=") if self.at.known(first, op)), None)
+        if sign:
+            self.know(first, sign)
+            inside.at.learn(letter, sign)
+            inside.facts.append(f"sign'{bound[:-1]}")
         moved = substituted(body, {index: bound})
         whole = inside.at.of(moved)
         inside.ensure(whole)
@@ -176,6 +184,7 @@ class Trees(Script):
         fixed = outer.replace(";", " in *;")
         ends = (f"assert (low'{bound[:-1]} : 0 <= {inside.text(letter - first)}) by ({fixed}lra). "
                 f"assert (high'{bound[:-1]} : 0 <= {inside.text(last - letter)}) by ({fixed}lra). ")  # fmt: skip
+        ends += f"assert (sign'{bound[:-1]} : {ZERO[sign].format(i)}) by ({fixed}lra). " if sign else ""
         inside.equate(moved)
         pairs = list(self.at.in_front(whole, bound))
         for held, _ in pairs:
