@@ -153,7 +153,7 @@ def _refuted(sorts: Mapping[str, str], conditions: Any, claim: Any, point: Any) 
     return "refuted"
 
 
-def on_a_line(data: Any, sorts: Mapping[str, str], vector: bool = False) -> Any:
+def on_a_line(data: object, sorts: Mapping[str, str], vector: bool = False) -> Any:
     """A condition for vectors with one entry: a norm is an absolute value, an inner product a product.
 
     Raises
@@ -171,7 +171,7 @@ def on_a_line(data: Any, sorts: Mapping[str, str], vector: bool = False) -> Any:
     return [{"norm": "abs", "dot": "*"}.get(head, head), *(on_a_line(p, sorts, v) for p, v in zip(parts, inner))]
 
 
-def _carries(data: Any, sorts: Mapping[str, str]) -> bool:
+def _carries(data: object, sorts: Mapping[str, str]) -> bool:
     """Whether an expression is made of vectors, outside of norms and inner products."""
     if isinstance(data, list):
         return data[0] not in ("norm", "dot") and any(_carries(part, sorts) for part in data[1:])

@@ -66,7 +66,7 @@ def _key(m: frozenset[tuple[Atom, Poly | Fraction]]) -> tuple[int, str]:
     return len(m), ";".join(sorted(f"{a!r}^{e}" for a, e in m))
 
 
-def number_of(value: Fraction) -> Any:
+def number_of(value: Fraction) -> int | str:
     """A rational number as data."""
     return int(value) if value.denominator == 1 else str(value)
 

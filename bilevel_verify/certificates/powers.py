@@ -7,11 +7,12 @@ rules: each fact raised to its power, then one telescoping identity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from itertools import product
-from math import prod
+from operator import mul
 from typing import Any
 
 import sympy
@@ -43,7 +44,7 @@ class Bound:
     ratio: Monomial
 
     @property
-    def relation(self) -> list[Any]:
+    def relation(self) -> list[object]:
         """As a line of the checker."""
         return [self.op, written(self.small), written(self.large)]
 
@@ -188,7 +189,11 @@ def _lines(prove: Prove, draft: Draft, element: Poly, op: str, bounds: list[Boun
 def _quotient(top: Poly, bottom: Poly) -> Poly:
     """``top / bottom`` of two monomials as words; the identity that uses it says whether it is defined."""
     [(m, c)], [(n, d)] = top.terms.items(), bottom.terms.items()
-    return prod((power_of(a, e) for a, e in quotient(m, n)), start=number(c / d))
+    return number(c / d) * _product(power_of(a, e) for a, e in quotient(m, n))
+
+
+def _product(parts: Iterable[Poly]) -> Poly:
+    return reduce(mul, parts, number(1))
 
 
 def _telescoped(prove: Prove, draft: Draft, element: Poly, op: str, raised: list[tuple[Poly, Poly, int]]) -> bool:
@@ -198,12 +203,11 @@ def _telescoped(prove: Prove, draft: Draft, element: Poly, op: str, raised: list
     """
     at, sides = draft.at, _sides(element)
     assert sides is not None
-    one = number(1)
-    below, above = (prod((r[k] for r in raised), start=one) for k in (0, 1))
+    below, above = _product(r[0] for r in raised), _product(r[1] for r in raised)
     scale = _quotient(sides[0], below)
     rest, parts = sides[1] - scale * above, []
     for j, (_, _, place) in enumerate(raised):
-        factor = scale * prod((r[0] for r in raised[:j]), start=one) * prod((r[1] for r in raised[j + 1 :]), start=one)
+        factor = scale * _product(r[0] for r in raised[:j]) * _product(r[1] for r in raised[j + 1 :])
         parts.append([written(factor), [place], []])
     if rest.terms:
         if not prove(rest, ">=") and not prove(at.primitive(rest), ">="):

@@ -51,7 +51,7 @@ def _with_letters(nonnegative: Nonnegative, element: Poly) -> list[Poly]:
     return [e for e in dict.fromkeys(one for e in found for one in (e, number(1) - e)) if nonnegative(e)][:LETTERS]
 
 
-def _relations(draft: Draft, element: Poly) -> Iterator[list[Any]]:
+def _relations(draft: Draft, element: Poly) -> Iterator[list[object]]:
     """Relations between nonnegative sides about a base of the element: of two terms, ``x <= 0``, hypotheses."""
     bases = _bases(element)
     for p, op in draft.at.facts:
@@ -73,7 +73,7 @@ def _relations(draft: Draft, element: Poly) -> Iterator[list[Any]]:
             yield relation
 
 
-def _raise(draft: Draft, relation: list[Any], exponent: Any) -> None:
+def _raise(draft: Draft, relation: list[object], exponent: object) -> None:
     key = ("raise", str(relation), str(exponent))
     if key not in draft.tried:
         draft.tried.add(key)
@@ -98,9 +98,9 @@ def _two_exponents(nonnegative: Nonnegative, draft: Draft, element: Poly) -> Non
     for a, exponents in found.items():
         if not any(isinstance(e, Poly) for e in exponents):
             continue
-        ends = dict.fromkeys(end for e in exponents for end in _at_ends(draft, e))
+        ends = [end for e in exponents for end in _at_ends(draft, e)]
         base = written(power_of_one(a))
-        for s, t in combinations({**exponents, **ends}, 2):
+        for s, t in combinations(dict.fromkeys([*exponents, *ends]), 2):
             if not (isinstance(s, Poly) or isinstance(t, Poly)):
                 continue
             gap = added(t, -s)

@@ -48,7 +48,9 @@ class Search:
         if found is None:
             return self.depth > 1 and self.by_cases(draft, claim)
         if self.depth > 1 and self.inductive and any(True for side in claim[1:] for _ in _sums(side)):
-            return self.identity(draft, *found, 1, 2) or self.by_induction(draft, claim) or self.element(draft, *found)
+            element, op = found
+            short = self.identity(draft, element, op, 1, 2)
+            return short or self.by_induction(draft, claim) or self.element(draft, element, op)
         return self.element(draft, *found) or self.deeper(draft, claim)
 
     # ---- what is given ----------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ def report(
         An unknown format, or a folder that cannot be written.
     """
     many = [verifications] if isinstance(verifications, Verification) else list(verifications)
-    if not all(isinstance(one, Problem) for one in problems):
+    if not all(one is None or isinstance(one, Problem) for one in problems):
         raise InputError("report: problems must be problems such as load(...) and zoo(...) give, one a verification")
     return write_document(document_of(many, title=title, command=command, problems=problems), out, formats)
 

@@ -13,11 +13,11 @@ from audit_pieces import Recorder, claim_of, mono
 from bilevel_verify.audit.scalar import monomials
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.monomials import (
-    _active,
+    active_facts,
     _combine,
     _number_is_enough,
     _of_number,
-    _powers,
+    powers_of,
     _samples,
     _sign,
     by_monomials,
@@ -86,20 +86,20 @@ def test_at_most_nine_samples() -> None:
     ],
 )
 def test_hypotheses_that_are_used(goal: str, facts: list[str], active: list[int] | None) -> None:
-    assert _active(mono(goal), [mono(f) for f in facts], {}) == active
+    assert active_facts(mono(goal), [mono(f) for f in facts], {}) == active
 
 
 def test_hypotheses_that_are_used_at_a_sample() -> None:
     def active(value: str) -> list[int] | None:
         facts = [mono(f, False, "nu") for f in ("a*b**nu", "a/b", "2**nu*a*b**nu")]
-        return _active(mono("a", False, "nu"), facts, {"nu": sympy.Rational(value)})
+        return active_facts(mono("a", False, "nu"), facts, {"nu": sympy.Rational(value)})
 
     assert active("1/2") == [0, 1]
     assert active("-1") is None
     assert active("0") == [0]
     facts = [mono("a**(1/nu)", False, "nu"), mono("b")]
-    assert _active(mono("a"), facts, {"nu": sympy.Integer(0)}) is None
-    assert _active(mono("a**xi", False, "xi"), facts, {"nu": sympy.Integer(1)}) is None
+    assert active_facts(mono("a"), facts, {"nu": sympy.Integer(0)}) is None
+    assert active_facts(mono("a**xi", False, "xi"), facts, {"nu": sympy.Integer(1)}) is None
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_hypotheses_that_are_used_at_a_sample() -> None:
     ],
 )
 def test_multipliers_as_formulas(goal: str, facts: list[str], powers: list[str] | None) -> None:
-    found = _powers(mono(goal, False, "nu"), [mono(f, False, "nu") for f in facts])
+    found = powers_of(mono(goal, False, "nu"), [mono(f, False, "nu") for f in facts])
     if powers is None:
         assert found is None
     else:
@@ -290,18 +290,18 @@ def test_as_many_facts_as_are_allowed() -> None:
 def test_wrong_multipliers_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     claim, goal, facts = claim_of("1 <= a*b"), mono("a*b"), [mono("a"), mono("b")]
     assert _combine(claim, goal, facts, (), Recorder()).outcome == "proved"
-    monkeypatch.setattr(monomials, "_powers", lambda *_: [sympy.Integer(1), sympy.Integer(2)])
+    monkeypatch.setattr(monomials, "powers_of", lambda *_: [sympy.Integer(1), sympy.Integer(2)])
     assert _combine(claim, goal, facts, (), Recorder()).outcome == "undecided"
-    monkeypatch.setattr(monomials, "_powers", lambda *_: [sympy.Integer(1), sympy.Integer(-1)])
+    monkeypatch.setattr(monomials, "powers_of", lambda *_: [sympy.Integer(1), sympy.Integer(-1)])
     assert _combine(claim, mono("a/b"), facts, (), Recorder()).outcome == "undecided"
-    monkeypatch.setattr(monomials, "_powers", lambda *_: None)
+    monkeypatch.setattr(monomials, "powers_of", lambda *_: None)
     assert _combine(claim, goal, facts, (), Recorder()).outcome == "undecided"
 
 
 def test_another_sample_is_tried_where_one_does_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
     claim, goal, facts = claim_of("1 <= a**nu", "nu = [0, 1]"), mono("a**nu", False, "nu"), [mono("b"), mono("a")]
     answers: list[list[int] | None] = [None, [0], [1]]
-    monkeypatch.setattr(monomials, "_active", lambda *_: answers.pop(0))
+    monkeypatch.setattr(monomials, "active_facts", lambda *_: answers.pop(0))
     assert _combine(claim, goal, facts, ("nu",), Recorder()).outcome == "proved"
     assert answers == []
 
@@ -311,4 +311,4 @@ def test_numbers_are_measured_with_their_logarithms() -> None:
     for one, two in ((Fraction(3, 2), Fraction(5, 4)), (Fraction(1, 2), Fraction(7, 3)), (Fraction(2), Fraction(9, 4))):
         facts = [mono("a").times(_of_number(one)), mono("a**2").times(_of_number(two))]
         best = [0] if mpmath.log(one.numerator) - mpmath.log(one.denominator) < mpmath.log(two) / 2 else [1]
-        assert _active(mono("a**2"), facts, {}) == best
+        assert active_facts(mono("a**2"), facts, {}) == best
