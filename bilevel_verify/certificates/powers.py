@@ -13,7 +13,6 @@ from fractions import Fraction
 from functools import reduce
 from itertools import product
 from operator import mul
-from typing import Any
 
 import sympy
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
 
 from bilevel_check.facts import power_of_one
 from bilevel_check.ring import Atom, Exponent, Poly, added, names, number

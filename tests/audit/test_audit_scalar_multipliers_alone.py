@@ -13,14 +13,14 @@ from audit_pieces import Recorder, claim_of, mono
 from bilevel_verify.audit.scalar import monomials
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.monomials import (
-    active_facts,
     _combine,
     _number_is_enough,
     _of_number,
-    powers_of,
     _samples,
     _sign,
+    active_facts,
     by_monomials,
+    powers_of,
 )
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import parse

@@ -209,7 +209,7 @@ def test_every_error_of_the_disk_is_one_line_of_ours(tmp_path: Path, code: str, 
 
 def test_a_folder_that_is_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="file: .*choose another"):
+    with pytest.raises(StoreError, match=r"file: .*choose another"):
         Store(tmp_path / "file" / "s.sqlite")
 
 

@@ -233,7 +233,7 @@ def test_random_solvers_are_repeatable(folder: Path) -> None:
         ("mine.py:two words", "FILE.py:FUNCTION"),
         ("mine.py:rahgd", "a method of ours"),
         ("nowhere.py:halving", "no such file"),
-        ("no_module_of_this_name:halving", "no module no_module_of_this_name with a file"),
+        ("no_module_of_this_name:halving", "with a file of its own"),
         ("mine.py:absent", "no function absent"),
         ("mine.py:number", "no function number"),
     ],

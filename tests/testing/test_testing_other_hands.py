@@ -265,7 +265,7 @@ def test_guarded_descent_and_the_side_that_nobody_tried(monkeypatch):
     assert_same_iterates(guarded(), "convex-until-guilty", profile_=Profile("half", 20))
     monkeypatch.setattr("bilevel_verify.testing.assertions.same_lines._explanation", lambda *given: "")
     # what line 18 chooses is seen where it starts the next epoch, or as the output of line 20
-    with pytest.raises(BrokenContract, match="line (18|20) of convex-until-guilty"):
+    with pytest.raises(BrokenContract, match=r"line (18|20) of convex-until-guilty"):
         assert_same_iterates(guarded("one side"), "convex-until-guilty", profile_=Profile("many", 400))
 
 
