@@ -233,7 +233,8 @@ def test_a_joint_holds_as_it_should_be_and_is_refuted_with_one_slip(case: str, t
     kind, body, right, wrong = JOINTS[case]
     good = report(tmp_path, HEAD + body.replace("%s", right))
     assert [str(d) for d in good.defects] == []
-    assert any(j.kind == kind and j.verdict == "holds" for j in good.joints)
+    said = "undecided" if case == "independent" else "holds"  # no text proves that nothing else depends on a letter
+    assert any(j.kind == kind and j.verdict == said for j in good.joints)
     bad = report(tmp_path, HEAD + body.replace("%s", wrong))
     assert {d.kind for d in bad.defects} == {kind}
     assert sum(j.verdict == "refuted" for j in bad.joints) >= 1

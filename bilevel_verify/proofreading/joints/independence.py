@@ -58,7 +58,9 @@ def _judged(
         return Judged("citation", sentence.place, joint, "undecided", "the formula that is meant was not found")
     path = _path(letter, found, defined)
     if path is None:
-        return Judged("citation", sentence.place, joint, "holds", f"judged of {to_text_of(found)}")
+        # a dependence that the text does not print as a definition would be missed: no proof, so no holds
+        why = f"no definition that was read leads from {to_text_of(found)} to {letter}"
+        return Judged("citation", sentence.place, joint, "undecided", why)
     title = f"{_last(subject) or 'this'} is said to be independent of {letter}, and it is not"
     links = [defined[name][0] for name in path]
     evidence = (to_text_of(found), *(f"{s.place}: {to_text_of(s)}" for s in links))
