@@ -203,7 +203,10 @@ def _telescoped(prove: Prove, draft: Draft, element: Poly, op: str, raised: list
     at, sides = draft.at, _sides(element)
     assert sides is not None
     below, above = _product(r[0] for r in raised), _product(r[1] for r in raised)
-    scale = _quotient(sides[0], below)
+    try:  # a sum to the power 1 is written out
+        scale = _quotient(sides[0], below) if len(below.terms) == 1 else sides[0] * at.power(below, number(-1))
+    except Refused:
+        return False
     rest, parts = sides[1] - scale * above, []
     for j, (_, _, place) in enumerate(raised):
         factor = scale * _product(r[0] for r in raised[:j]) * _product(r[1] for r in raised[j + 1 :])
