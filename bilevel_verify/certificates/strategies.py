@@ -99,15 +99,16 @@ class Search:
             return True
         if op == "!=":
             return self.element(draft, element, ">") or self.element(draft, -element, ">")
-        if (element, op) in draft.tried or self.depth <= 0:
+        if (element, op) in draft.tried or self.depth <= 0 or element.constant() is not None:
             return False
         draft.tried.add((element, op))
         if op == "==":
             return any(self.identity(draft, element, op, 1, n) for n in (1, 2, 3)) or (
                 self.element(draft, element, ">=") and self.element(draft, -element, ">=")
             )
-        if not names(element) and draft.add("number", goal(element, op)):
-            return True
+        if not names(element):  # intervals tell the sign of a number, unless it is 0
+            found = draft.add("number", goal(element, op)) or self.identity(draft, element, op, 1, 1)
+            return found or self.by_root(draft, element, op)
         for degree, rounds in ((1, 1), (1, 2), (2, 1)):
             if self.identity(draft, element, op, degree, rounds):
                 return True
