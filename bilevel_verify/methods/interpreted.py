@@ -108,8 +108,7 @@ class InterpretedFirst:
         while self.outcome is None:
             block, self.outcome = stepper.advance(1024)
             self.blocks.append(block)
-        ours = (
-            self.most < self.setup.budget[0] and stepper.counts[CALLS] >= self.most
-        )  # else the user's calls or iterations
-        cut = self.outcome.status == "budget" and ours
+        # a loop that asks before a block of calls ends below its limit: what the user ends is told by the iterations
+        theirs = self.outcome.iterations >= self.setup.budget[1] and stepper.counts[CALLS] <= self.most // 2
+        cut = self.outcome.status == "budget" and self.most < self.setup.budget[0] and not theirs
         return not (cut or stepper.raised or any(getattr(oracle, "careful", ()) for oracle in stepper.oracles))
