@@ -202,5 +202,8 @@ Proof. rewrite (dot_sym V w), dot_add, (dot_sym V u), (dot_sym V v). reflexivity
 Lemma dot_mul_r (V : space) c (u w : V) : dot w (vmul c u) = c * dot w u.
 Proof. rewrite (dot_sym V w), dot_mul, (dot_sym V u). reflexivity. Qed.
 Ltac bilinear := repeat first [rewrite dot_add | rewrite dot_add_r | rewrite dot_mul | rewrite dot_mul_r].
-Ltac witness := first [eexists; reflexivity | reflexivity | apply Rlt_not_le; numeric | apply Rle_not_lt; numeric | intros h; revert h;
+Ltac extremes := repeat match goal with
+  | |- context [Rmax ?a ?b] => first [rewrite (Rmax_left a b) by numeric | rewrite (Rmax_right a b) by numeric]
+  | |- context [Rmin ?a ?b] => first [rewrite (Rmin_left a b) by numeric | rewrite (Rmin_right a b) by numeric] end.
+Ltac witness := extremes; first [eexists; reflexivity | reflexivity | apply Rlt_not_le; numeric | apply Rle_not_lt; numeric | intros h; revert h;
   first [apply Rlt_not_ge | apply Rgt_not_le | apply Rlt_not_eq | apply Rgt_not_eq]; numeric | numeric | left; witness | right; witness].
