@@ -46,6 +46,12 @@ class Draft:
         return found
 
 
+def sides(element: Poly) -> tuple[Poly, Poly]:
+    """``(small, large)`` with ``element = large - small``, both with positive coefficients."""
+    small = Poly({m: -c for m, c in element.terms.items() if c < 0})
+    return small, Poly({m: c for m, c in element.terms.items() if c > 0})
+
+
 def goal(element: Poly, op: str) -> list[Any]:
     """``0 op element`` as a goal of a line."""
     return [{">=": "<=", ">": "<"}.get(op, op), 0, written(element)]

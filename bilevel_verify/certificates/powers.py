@@ -20,7 +20,7 @@ from bilevel_check.ring import Atom, Exponent, Poly, names, number, power_of
 from bilevel_check.terms import Refused, tree
 from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.monomials import Monomial, active_facts, powers_of
-from bilevel_verify.certificates.draft import Draft, atom, atoms_in, goal, written
+from bilevel_verify.certificates.draft import Draft, atom, atoms_in, goal, sides, written
 from bilevel_verify.certificates.products import quotient
 from bilevel_verify.certificates.statement import data_of, node_of
 
@@ -55,11 +55,11 @@ def by_powers(prove: Prove, draft: Draft, element: Poly, op: str) -> bool:
     ----------
     prove : adds lines that show the sign of an element, as far as the search may go.
     """
-    sides = _sides(element)
-    if sides is None or op == "==":
+    pair = _pair(element)
+    if pair is None or op == "==":
         return False
     try:
-        aim = _monomial(sides[1]).times(_monomial(sides[0]), sympy.S.NegativeOne)
+        aim = _monomial(pair[1]).times(_monomial(pair[0]), sympy.S.NegativeOne)
     except _NoMonomial:
         return False
     bounds = list({(b.small, b.op, b.large): b for b in _bounds(draft, element)}.values())[:MOST]
@@ -71,11 +71,10 @@ def by_powers(prove: Prove, draft: Draft, element: Poly, op: str) -> bool:
     return False
 
 
-def _sides(p: Poly) -> tuple[Poly, Poly] | None:
-    """``(small, large)`` with ``p = large - small``, one term each."""
-    plus = Poly({m: c for m, c in p.terms.items() if c > 0})
-    minus = Poly({m: -c for m, c in p.terms.items() if c < 0})
-    return (minus, plus) if len(plus.terms) == len(minus.terms) == 1 else None
+def _pair(p: Poly) -> tuple[Poly, Poly] | None:
+    """Both sides if they have one term each."""
+    small, large = sides(p)
+    return (small, large) if len(small.terms) == len(large.terms) == 1 else None
 
 
 def _monomial(p: Poly) -> Monomial:
@@ -119,11 +118,11 @@ def _bounds(draft: Draft, element: Poly) -> Iterator[Bound]:
     """Facts between monomials that share letters with the element, and what holds between a sum and its terms."""
     at = draft.at
     for p, op in list(at.facts):
-        sides = _sides(p)
-        if sides and op != "!=" and names(p) & names(element) and all(at.known(side, ">=") for side in sides):
-            yield from _bound(sides[0], "<" if op == ">" else "<=", sides[1])
+        pair = _pair(p)
+        if pair and op != "!=" and names(p) & names(element) and all(at.known(side, ">=") for side in pair):
+            yield from _bound(pair[0], "<" if op == ">" else "<=", pair[1])
             if op == "==":
-                yield from _bound(sides[1], "<=", sides[0])
+                yield from _bound(pair[1], "<=", pair[0])
     sums = [a.args[0] for p in (element, *(p for p, _ in at.facts)) for a in atoms_in(p) if a.kind == "compound"]
     for whole in dict.fromkeys(sums):
         weight = sum((abs(c) for c in whole.terms.values()), Fraction(0))
@@ -200,14 +199,13 @@ def _telescoped(prove: Prove, draft: Draft, element: Poly, op: str, raised: list
 
     Here ``a_j <= b_j`` are the raised facts and ``s prod a_i = small``.
     """
-    at, sides = draft.at, _sides(element)
-    assert sides is not None
+    at, (small, large) = draft.at, sides(element)
     below, above = _product(r[0] for r in raised), _product(r[1] for r in raised)
     try:  # a sum to the power 1 is written out
-        scale = _quotient(sides[0], below) if len(below.terms) == 1 else sides[0] * at.power(below, number(-1))
+        scale = _quotient(small, below) if len(below.terms) == 1 else small * at.power(below, number(-1))
     except Refused:
         return False
-    rest, parts = sides[1] - scale * above, []
+    rest, parts = large - scale * above, []
     for j, (_, _, place) in enumerate(raised):
         factor = scale * _product(r[0] for r in raised[:j]) * _product(r[1] for r in raised[j + 1 :])
         parts.append([written(factor), [place], []])

@@ -9,7 +9,7 @@ from itertools import combinations
 from bilevel_check.facts import power_of_one
 from bilevel_check.ring import Atom, Exponent, Poly, added, names, number
 from bilevel_check.terms import Refused, tree
-from bilevel_verify.certificates.draft import Draft, number_of, written
+from bilevel_verify.certificates.draft import Draft, number_of, sides, written
 
 LINES, LETTERS = 60, 6
 Nonnegative = Callable[[Poly], bool]
@@ -54,21 +54,18 @@ def _relations(draft: Draft, element: Poly) -> Iterator[list[object]]:
     """Relations between nonnegative sides about a base of the element: of two terms, ``x <= 0``, hypotheses."""
     bases = _bases(element)
     for p, op in draft.at.facts:
-        plus = Poly({m: c for m, c in p.terms.items() if c > 0})
-        minus = Poly({m: -c for m, c in p.terms.items() if c < 0})
-        pair = len(p.terms) == 2 and len(minus.terms) == 1
-        zero = not plus.terms and len(minus.terms) == 1
-        if op in (">", ">=") and (pair or zero) and bases & _bases(p):
-            yield ["<" if op == ">" else "<=", written(minus), written(plus)]
+        small, large = sides(p)
+        if op in (">", ">=") and len(small.terms) == 1 and len(large.terms) <= 1 and bases & _bases(p):
+            yield ["<" if op == ">" else "<=", written(small), written(large)]
     for relation in draft.hypotheses:
         if relation is None or relation[0] == "or":
             continue
         try:
-            sides = [draft.at.of(tree(side)) for side in relation[1:]]
+            one, other = (draft.at.of(tree(side)) for side in relation[1:])
         except Refused:
             continue
-        whole = sides[0] - sides[1]
-        if len(whole.terms) > 2 and bases & _bases(whole) and all(draft.at.known(side, ">=") for side in sides):
+        signs = draft.at.known(one, ">=") and draft.at.known(other, ">=")
+        if signs and len((one - other).terms) > 2 and bases & _bases(one - other):
             yield relation
 
 

@@ -14,7 +14,7 @@ from bilevel_check.facts import Undefined, power_of_one
 from bilevel_check.ring import Atom, Poly, is_zero, names, number
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, tree, work
-from bilevel_verify.certificates.draft import Draft, atoms_in, goal, pruned, written
+from bilevel_verify.certificates.draft import Draft, atoms_in, goal, pruned, sides, written
 from bilevel_verify.certificates.powers import by_powers
 from bilevel_verify.certificates.products import certificate, expanded
 from bilevel_verify.certificates.raising import raise_facts
@@ -174,8 +174,7 @@ class Search:
         """``a <= b`` from ``a**q <= b**q`` where one side has a root."""
         if self.depth <= 1:
             return False
-        plus = Poly({m: c for m, c in element.terms.items() if c > 0})
-        minus = Poly({m: -c for m, c in element.terms.items() if c < 0})
+        minus, plus = sides(element)
         if not (draft.at.known(plus, ">=") and draft.at.known(minus, ">=")) or not plus.terms or not minus.terms:
             return False
         for q in _roots(draft, element):
