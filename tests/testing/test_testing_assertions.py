@@ -39,7 +39,7 @@ from bilevel_verify.testing import (
     rewritten,
 )
 from bilevel_verify.testing.instances import decoding
-from bilevel_verify.testing.trials import ledger, trying
+from bilevel_verify.testing.trials import contracts, ledger, trying
 from bilevel_verify.testing.trials.trying import NO_FORK
 
 FAST = Profile("fast", 12, seconds=0.3, simplify=200, compile_seconds=1.0)
@@ -406,3 +406,23 @@ def test_everything_in_one_call():
         assert_all()
     with pytest.raises(BrokenContract, match="y does not solve the lower level"):
         assert_all(solver=lambda o, x, e: references.two_level_descent(o, x, e, "returns the y of the start"))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="extra: a POSIX system")
+def test_time_that_is_over_inside_a_callback_of_the_interpreter_is_not_lost():
+    """What ``__del__`` or the callback of a weak reference raises is printed and forgotten."""
+
+    def busy(seconds):
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            pass
+
+    class Gone:
+        def __del__(self):
+            busy(0.2)
+
+    begin = time.process_time()
+    with pytest.raises(contracts._TimeUp), contracts._alarm(0.1):
+        Gone()
+        busy(2.0)
+    assert 0.2 <= time.process_time() - begin < 1.5

@@ -92,6 +92,18 @@ class _TimeUp(BaseException):
     """Raised inside a callable that takes too long; not an Exception, so that it is not swallowed there."""
 
 
+def _in_a_callback(frame: FrameType | None) -> bool:
+    """Whether the interpreter itself called this code, or what called it: what is raised there is lost."""
+    while frame is not None:
+        name, file = frame.f_code.co_name, frame.f_code.co_filename
+        if name in ("gc_callback", "__del__") or (
+            name in ("remove", "_remove") and "weakref" in os.path.basename(file)
+        ):
+            return True
+        frame = frame.f_back
+    return False
+
+
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
     """End Python code that runs too long; only the main thread of a POSIX process can be interrupted.
@@ -108,7 +120,7 @@ def _alarm(seconds: float) -> Iterator[None]:
     def ring(signum: int, frame: FrameType | None) -> None:
         if time.process_time() - begin < 0.3 * seconds and time.monotonic() - started < 4.9 * seconds:
             signal.setitimer(signal.ITIMER_REAL, seconds)
-        elif frame is not None and frame.f_code.co_name == "gc_callback":  # what a callback of gc raises is lost
+        elif _in_a_callback(frame):
             signal.setitimer(signal.ITIMER_REAL, 0.01)
         else:
             raise _TimeUp
