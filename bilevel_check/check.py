@@ -17,6 +17,7 @@ from bilevel_check.terms import (
     PARTS,
     TEXT,
     Refused,
+    is_vector,
     letters,
     rational_of,
     read,
@@ -160,22 +161,15 @@ def on_a_line(data: object, sorts: Mapping[str, str], vector: bool = False) -> A
     ------
     Refused : a vector where a number belongs, or the other way round.
     """
-    if _carries(data, sorts) is not vector and not (vector and data == 0):
+    if is_vector(data, sorts) is not vector and not (vector and data == 0):
         raise Refused("a vector and a number are confused")
     if not isinstance(data, list):
         return data
     head, *parts = data
-    inner = [head in ("norm", "dot") or _carries(part, sorts) for part in parts]
+    inner = [head in ("norm", "dot") or is_vector(part, sorts) for part in parts]
     if vector and not {"+": all(inner), "neg": True, "*": sum(inner) == 1, "/": inner == [True, False]}.get(head):
         raise Refused(f"{head} gives no vector")
     return [{"norm": "abs", "dot": "*"}.get(head, head), *(on_a_line(p, sorts, v) for p, v in zip(parts, inner))]
-
-
-def _carries(data: object, sorts: Mapping[str, str]) -> bool:
-    """Whether an expression is made of vectors, outside of norms and inner products."""
-    if isinstance(data, list):
-        return data[0] not in ("norm", "dot") and any(_carries(part, sorts) for part in data[1:])
-    return isinstance(data, str) and sorts.get(data) == "vector"
 
 
 AGAINST = {"<=": (">",), "<": (">=",), ">=": ("<",), ">": ("<=",), "==": ("<", ">")}

@@ -13,7 +13,7 @@ from math import isqrt
 
 from bilevel_check.facts import Facts, Undefined, power_of_one
 from bilevel_check.ring import ONE, Atom, Exponent, Poly, names, number, power_of, reduced
-from bilevel_check.terms import Refused, Tree, letter_of, split, substituted, work
+from bilevel_check.terms import Refused, Tree, is_vector, letter_of, split, substituted, work
 
 PRIMES = [n for n in range(2, 1000) if all(n % d for d in range(2, isqrt(n) + 1))]
 
@@ -255,19 +255,13 @@ class Context(Facts):
         if node[0] == "/":
             factor = self.power(self.of(node[2]), number(-1))
         elif node[0] == "*":
-            carriers = [part for part in node[1:] if self.has_vector(part)]
+            carriers = [part for part in node[1:] if is_vector(part, self.sorts)]
             if len(carriers) != 1:
                 raise Refused("a product with other than one vector")
             carrier, factor = carriers[0], number(1)
             for part in node[1:]:
                 factor = factor if part is carrier else factor * self.of(part)
         return {name: factor * value for name, value in self.vector(carrier).items()}
-
-    def has_vector(self, node: Tree) -> bool:
-        """Whether a tree is a vector."""
-        if isinstance(node, tuple):
-            return node[0] not in ("dot", "norm") and any(self.has_vector(part) for part in node[1:])
-        return isinstance(node, str) and self.sorts.get(node) == "vector"
 
     def sum(self, body: Tree, index: str, low: Tree, high: Tree) -> Poly:
         """A sum over the integers from low to high: linear in its terms, what is free of the index in front."""
@@ -278,8 +272,8 @@ class Context(Facts):
         inside, letter = self.inner({bound: "integer"}), power_of_one(Atom("letter", bound))
         inside.learn(letter - first, ">=")
         inside.learn(last - letter, ">=")
-        if op := next((op for op in (">", ">=") if self.known(first, op)), None):
-            inside.learn(letter, op)  # i >= low
+        if sign := self.sign(first):
+            inside.learn(letter, sign)  # i >= low
         total = number(0)
         for held, rest in self.in_front(inside.of(substituted(body, {index: bound})), bound):
             total = total + held * self._range(rest, bound, first, last)

@@ -58,6 +58,10 @@ class Facts:
             return True
         return (self.primitive(element), op) in self.signs
 
+    def sign(self, element: Poly) -> str | None:
+        """The strongest sign that is known: > or >=, None if neither is."""
+        return next((op for op in (">", ">=") if self.known(element, op)), None)
+
     def _plain(self, element: Poly, op: str) -> bool:
         """A sum of nonnegative terms, one of them positive for a strict sign."""
         if any(c < 0 for c in element.terms.values()):

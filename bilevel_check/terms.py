@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NoReturn, TypeAlias
 
@@ -170,6 +171,13 @@ def substituted(node: Tree, values: dict[str, Tree]) -> Tree:
             raise Refused(f"the index {index} would capture a letter")
         return (node[0], substituted(body, inner), index, substituted(low, values), substituted(high, values))
     return (node[0], *(substituted(part, values) for part in node[1:]))
+
+
+def is_vector(node: object, sorts: Mapping[str, str]) -> bool:
+    """Whether a tree, or its JSON data, is made of vectors outside of norms and inner products."""
+    if isinstance(node, tuple | list):
+        return node[0] not in ("dot", "norm") and any(is_vector(part, sorts) for part in node[1:])
+    return isinstance(node, str) and sorts.get(node) == "vector"
 
 
 def letters(node: Tree) -> set[str]:

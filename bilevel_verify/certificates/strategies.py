@@ -17,11 +17,10 @@ from bilevel_check.terms import Refused, tree, work
 from bilevel_verify.certificates.draft import Draft, atoms_in, goal, pruned, sides, written
 from bilevel_verify.certificates.powers import by_powers
 from bilevel_verify.certificates.products import certificate, expanded
-from bilevel_verify.certificates.raising import raise_facts
+from bilevel_verify.certificates.raising import LINES, raise_facts
 
 DEPTH = 4
 NEEDS = 60
-LINES = 60
 
 
 class Search:
@@ -47,7 +46,7 @@ class Search:
         found = self.defined(draft, partial(element_of, draft.at, claim))
         if found is None:
             return self.depth > 1 and self.by_cases(draft, claim)
-        if self.depth > 1 and self.inductive and any(True for side in claim[1:] for _ in _sums(side)):
+        if self.depth > 1 and self.inductive and any(_sums(claim)):
             element, op = found
             short = self.identity(draft, element, op, 1, 2)
             return short or self.by_induction(draft, claim) or self.element(draft, element, op)
@@ -240,7 +239,7 @@ class Search:
 
     def by_induction(self, draft: Draft, claim: Any) -> bool:
         """Over an integer letter at the end of a sum, from its lower end on."""
-        sums = [part for side in claim[1:] for part in _sums(side)]
+        sums = list(_sums(claim))
         candidates = [n for n, sort in draft.at.sorts.items() if sort == "integer" and not n.endswith("#")]
         for name in candidates:
             if not any(name in names(draft.at.of(tree(one[4]))) for one in sums):
@@ -298,18 +297,18 @@ def _roots(draft: Draft, element: Poly) -> list[Fraction]:
 def _calls_for_cases(claim: Any) -> bool:
     """Whether a maximum stands where its parts do not bound it: on the smaller side, or as a minimum on the larger."""
     small, large = claim[1:] if claim[0] in ("<=", "<") else claim[:0:-1]
-    return any(_maxima(small)) or "'min'" in str(large) or (claim[0] == "==" and any(_maxima(large)))
+    return any(_maxima(small)) or any(_maxima(large, () if claim[0] == "==" else ("min",)))
 
 
-def _maxima(data: object) -> Iterator[list[Any]]:
-    """The parts of every maximum, minimum and absolute value of a tree."""
+def _maxima(data: object, heads: tuple[str, ...] = ()) -> Iterator[list[Any]]:
+    """The parts of every maximum, minimum and absolute value of a tree, or of those with some heads alone."""
     if isinstance(data, list):
-        if data[0] in ("max", "min"):
+        if data[0] in (heads or ("max", "min")):
             yield data[1:]
-        elif data[0] in ("abs", "plus"):
+        elif data[0] in ("abs", "plus") and not heads:
             yield [data[1], ["neg", data[1]] if data[0] == "abs" else 0]
         for part in data[1:]:
-            yield from _maxima(part)
+            yield from _maxima(part, heads)
 
 
 def _inside_logs(data: object) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from bilevel_check.facts import power_of_one
 from bilevel_check.ring import Atom, Poly, number
-from bilevel_check.terms import Compound, Tree, letter_of, rational_of, substituted
+from bilevel_check.terms import Compound, Tree, is_vector, letter_of, rational_of, substituted
 from bilevel_verify.certificates.coq.script import ZERO, Script
 from bilevel_verify.certificates.coq.words import NotWritten
 
@@ -171,7 +171,7 @@ class Trees(Script):
         for end, name in ((letter - first, "low'"), (last - letter, "high'")):
             inside.at.learn(end, ">=")
             inside.facts.append(f"{name}{bound[:-1]}")
-        sign = next((op for op in (">", ">=") if self.at.known(first, op)), None)
+        sign = self.at.sign(first)
         if sign:
             self.know(first, sign)
             inside.at.learn(letter, sign)
@@ -229,7 +229,7 @@ class Trees(Script):
         """The numbers of a linear combination."""
         if not isinstance(node, tuple):
             return []
-        if self.words.has_vector(node):
+        if is_vector(node, self.words.sorts):
             found = [one for part in node[1:] for one in self.coefficients(part)]
             return [*found, ("/", 1, node[2])] if node[0] == "/" else found
         return [node]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from bilevel_check.terms import Tree, letter_of, split
+from bilevel_check.terms import Tree, is_vector, letter_of, split
 
 TAKEN = set(
     "as at cofix else end exists fix for forall fun if IF in let match mod Prop return Set then Type using where with "
@@ -94,15 +94,9 @@ class Words:
             return f"(vmul (- 1) {self.vector(parts[0])})"
         if head == "/":
             return f"(vmul (/ {self.scalar(parts[1])}) {self.vector(parts[0])})"
-        carriers = [part for part in parts if self.has_vector(part)]
-        factors = [self.scalar(part) for part in parts if not self.has_vector(part)]
+        carriers = [part for part in parts if is_vector(part, self.sorts)]
+        factors = [self.scalar(part) for part in parts if not is_vector(part, self.sorts)]
         return f"(vmul ({' * '.join(factors)}) {self.vector(carriers[0])})"
-
-    def has_vector(self, node: Tree) -> bool:
-        """Whether a tree is a vector."""
-        if isinstance(node, tuple):
-            return node[0] not in ("dot", "norm") and any(map(self.has_vector, node[1:]))
-        return isinstance(node, str) and self.sorts.get(node) == "vector"
 
     def relation(self, condition: Any, tree: Callable[[Any], Tree]) -> str:
         """A relation, an alternative or a conjunction of JSON data."""
