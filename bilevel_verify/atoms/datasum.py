@@ -61,6 +61,11 @@ def _frozen(array: Any) -> bool:
     return array is None
 
 
+def chunks(count: int, step: int) -> list[slice]:
+    """So many samples in pieces of one length, the last one shorter."""
+    return [slice(k, min(k + step, count)) for k in range(0, count, step)]
+
+
 class DataForm(sympy.Basic):  # type: ignore[misc]
     """One affine quantity per sample: ``rows`` (``A[i] @ v``), ``entries`` (``v[i]``) or ``same`` (``v`` for all i).
 

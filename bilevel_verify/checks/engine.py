@@ -42,7 +42,7 @@ from bilevel_verify.checks.solvers.running import LITERAL, letters_of_method, me
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import InputError
-from bilevel_verify.language import nearest
+from bilevel_verify.language import nearest, some_of
 from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Card, Claim
@@ -143,13 +143,8 @@ def _all_known(card: Card, method: str | None, names: Sequence[str]) -> None:
     known = {*card.letters, *letters_of_method(method), *HORIZONS, TRIALS_LETTER}
     for name in names:
         if name not in known:
-            raise InputError(f"{card.key} has no letter {name!r}{nearest(name, known)}; {_listed(card, method)}")
-
-
-def _listed(card: Card, method: str | None) -> str:
-    """What may be given by hand, as far as a line has room."""
-    names = sorted({*card.letters, *letters_of_method(method)})
-    return f"it has {', '.join(names[:30])}{', ...' * (len(names) > 30)}"
+            own = some_of(sorted({*card.letters, *letters_of_method(method)}), 30)
+            raise InputError(f"{card.key} has no letter {name!r}{nearest(name, known)}; it has {own}")
 
 
 def verify_all(jobs: Sequence[Mapping[str, Any]], progress: Progress | None = None) -> Iterator[Row]:

@@ -27,33 +27,27 @@ _ARRAYS: ContextVar[bool] = ContextVar("array_ends", default=False)
 
 
 @contextlib.contextmanager
-def ball_ends() -> Iterator[None]:
+def _within(switch: ContextVar[bool], value: bool) -> Iterator[None]:
+    token = switch.set(value)
+    try:
+        yield
+    finally:
+        switch.reset(token)
+
+
+def ball_ends() -> contextlib.AbstractContextManager[None]:
     """Within this block elementary functions are evaluated by ``arb`` (proved), not by NumPy (assumed)."""
-    token = _BALLS.set(True)
-    try:
-        yield
-    finally:
-        _BALLS.reset(token)
+    return _within(_BALLS, True)
 
 
-@contextlib.contextmanager
-def array_ends() -> Iterator[None]:
+def array_ends() -> contextlib.AbstractContextManager[None]:
     """Within this block what :func:`ball_ends` proves point by point is proved for whole arrays at once."""
-    token = _ARRAYS.set(True)
-    try:
-        yield
-    finally:
-        _ARRAYS.reset(token)
+    return _within(_ARRAYS, True)
 
 
-@contextlib.contextmanager
-def fast_ends() -> Iterator[None]:
+def fast_ends() -> contextlib.AbstractContextManager[None]:
     """Within this block NumPy is used again (for searches inside a certified computation)."""
-    token = _BALLS.set(False)
-    try:
-        yield
-    finally:
-        _BALLS.reset(token)
+    return _within(_BALLS, False)
 
 
 def balls_in_use() -> bool:

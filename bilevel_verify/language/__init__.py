@@ -11,6 +11,7 @@ from bilevel_verify.language.parser import (
     nearest,
     nearest_of,
     parse,
+    some_of,
 )
 from bilevel_verify.language.text import to_text
 from bilevel_verify.language.tree import Node, functions, letters
@@ -29,6 +30,7 @@ __all__ = [
     "nearest",
     "nearest_of",
     "parse",
+    "some_of",
     "to_latex",
     "to_text",
 ]

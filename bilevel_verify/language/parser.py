@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -83,10 +83,19 @@ def check_names(
                 continue
 
 
+ROOM = 60
+"""Names that an error may list."""
+
+
 def nearest_of(name: str, known: Collection[str]) -> str:
     """:func:`nearest` with the list of all names, where it is short enough to be read."""
-    listed = sorted(known)
-    return nearest(name, known) + (f"; there are {', '.join(listed)}" if len(listed) <= 60 else "")
+    return nearest(name, known) + (f"; there are {', '.join(sorted(known))}" if len(known) <= ROOM else "")
+
+
+def some_of(names: Iterable[str], few: int = 20) -> str:
+    """All names where a line has room for them, else the first few."""
+    listed = list(names)
+    return ", ".join(listed if len(listed) <= ROOM else [*listed[:few], "..."])
 
 
 SUGGESTED = {"relu": "plus(t)", "step": "Piecewise", "sign": "Piecewise", "norm2": "norm(t)**2", "pow": "t**p"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from bilevel_verify.errors import CardError
 from bilevel_verify.files import is_file
 from bilevel_verify.installation import theory_directory
-from bilevel_verify.language import nearest, nearest_of
+from bilevel_verify.language import nearest, some_of
 from bilevel_verify.theorems.card import Algorithm, Card, Entry, Statement, Step
 from bilevel_verify.theorems.card_parts import PASSIVE_KINDS, STATEMENT_KINDS
 from bilevel_verify.theorems.reading.reader import read_card
@@ -140,12 +139,6 @@ def split_name(name: str) -> tuple[str, str]:
     return paper, identity
 
 
-def _some(names: Iterable[str], most: int = 20) -> str:
-    """The first of many names, as far as a line has room."""
-    listed = list(names)
-    return f"{', '.join(listed[:most])}{', ...' * (len(listed) > most)}"
-
-
 def find_statement(name: str) -> tuple[Card, Entry]:
     """The entry "paper/id" (the paper may be the path of a card file).
 
@@ -157,9 +150,8 @@ def find_statement(name: str) -> tuple[Card, Entry]:
     found = load_card(paper)
     entry = found.entries.get(identity)
     if entry is None:
-        raise CardError(
-            f"{paper} has no statement {identity!r}{nearest_of(identity, found.entries)}; it has {_some(found.entries)}"
-        )
+        close, listed = nearest(identity, found.entries), some_of(found.entries)
+        raise CardError(f"{paper} has no statement {identity!r}{close}; it has {listed}")
     return found, entry
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import sympy
 from sympy import Expr, Symbol
 
-from bilevel_verify.atoms.datasum import DataForm, DataSum
+from bilevel_verify.atoms.datasum import DataForm, DataSum, chunks
 from bilevel_verify.constants.calculus.specials import Special
 from bilevel_verify.intervals import linalg
 from bilevel_verify.intervals.batch import Interval
@@ -97,15 +97,12 @@ class DataTerm(Special):
     def _coefficients(self, order: int, lo: Array, hi: Array) -> Interval:
         """Partial derivatives of the body in its quantities, shape (count, samples)."""
         width = max(len(form.variables) if form.kind == "rows" else 1 for form in self.sum.forms.values())
-        chunks = self._chunks(max(256, NUMBERS // width))
-        parts = [self._of_samples(order, lo, hi, samples) for samples in chunks]
+        pieces = chunks(self.sum.count, max(256, NUMBERS // width))
+        parts = [self._of_samples(order, lo, hi, samples) for samples in pieces]
         return Interval(np.concatenate([p.lo for p in parts], axis=1), np.concatenate([p.hi for p in parts], axis=1))
 
-    def _chunks(self, step: int) -> list[slice]:
-        return [slice(k, min(k + step, self.sum.count)) for k in range(0, self.sum.count, step)]
-
     def _of_samples(self, order: int, lo: Array, hi: Array, samples: slice) -> Interval:
-        program, count = _program(self.sum), len(range(self.sum.count)[samples])
+        program, count = _program(self.sum), samples.stop - samples.start
         ranges = [_form_range(form, dict(self.places), lo, hi, samples) for form in self.sum.forms.values()]
         arithmetic = JetArithmetic(len(ranges), order)
         low, high = np.stack([r.lo for r in ranges], axis=1), np.stack([r.hi for r in ranges], axis=1)
@@ -175,7 +172,7 @@ class DataTerm(Special):
         for form in self.sum.forms.values():
             places = [dict(self.places)[v.name] for v in form.variables]
             if form.kind == "rows":
-                for samples in self._chunks(AT_ONCE):
+                for samples in chunks(self.sum.count, AT_ONCE):
                     part = form.matrix[samples]
                     out[np.ix_(places, places)] += part.T @ (weight[samples, None] * part)
             elif form.kind == "entries":

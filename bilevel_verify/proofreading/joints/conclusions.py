@@ -76,8 +76,8 @@ def _ended(name: str, stated: Sentence, one: Bounded, proof: Passage, ties: Ties
     if not shown:
         return
     joint = f"{to_text_of(stated)} in {name} and what its proof ends with"
-    reason = ""
-    for _, bound in reversed(shown):
+    reason, broken = "", None
+    for sentence, bound in reversed(shown):
         try:
             want, got = form_of(bound.right), form_of(one.right)
             difference = None if bound.right == one.right else differs(want, got, one.op, ties, is_size(one.left))
@@ -87,17 +87,11 @@ def _ended(name: str, stated: Sentence, one: Bounded, proof: Passage, ties: Ties
         if difference is None:
             yield Judged("total", stated.place, joint, "holds")
             return
-        reason = reason or difference[1]
-    last, bound = shown[-1]
-    try:
-        want, got = form_of(bound.right), form_of(one.right)
-        plain, how = differs(want, got, one.op, ties, is_size(one.left)) or (False, "")
-    except Formless:
-        plain, how = False, ""
-    if plain and tree.letters(bound.right) == tree.letters(one.right):
-        yield _defect(name, "the bound", stated, last, joint, how, want, got)
-    else:
-        yield Judged("total", stated.place, joint, "undecided", reason)
+        plain, how = difference
+        if plain and bound is shown[-1][1] and tree.letters(bound.right) == tree.letters(one.right):
+            broken = _defect(name, "the bound", stated, sentence, joint, how, want, got)
+        reason = reason or how
+    yield broken or Judged("total", stated.place, joint, "undecided", reason)
 
 
 def _unit(clause: Clause, place: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.atoms.datasum import DataForm, DataSum
+from bilevel_verify.atoms.datasum import DataForm, DataSum, chunks
 from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
 from bilevel_verify.symbolic.numeric import exact_scale
 from bilevel_verify.symbolic.program import Program, finish, program_of
@@ -116,7 +116,7 @@ class GroupSum:
             if form.kind == "rows":
                 found.append((variables, form.matrix[samples]))
             elif form.kind == "same":
-                found.append((variables, np.ones((len(range(self.count)[samples]), 1))))
+                found.append((variables, np.ones((samples.stop - samples.start, 1))))
             else:
                 found.append((variables[samples], np.eye(len(variables[samples]))))
         return found
@@ -164,8 +164,7 @@ class WithSums:
 
     def _chunks(self, kernel: Kernel, group: GroupSum, inputs: Sequence[Any]) -> Iterator[dict[Where, Any]]:
         step = min(MOST, max(FEWEST, AT_ONCE // kernel.points(inputs)))
-        for start in range(0, group.count, step):
-            samples = slice(start, min(start + step, group.count))
+        for samples in chunks(group.count, step):
             forms = group.chunk(samples)
             given = [kernel.values(places, matrix, inputs) for places, matrix in forms]
             given += [kernel.numbers(column[samples], inputs) for column in group.columns]
