@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,13 +27,21 @@ settings.register_profile("rotating", deadline=None)
 settings.load_profile("rotating" if "BILEVEL_VERIFY_SEED" in os.environ else "fixed")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The loop of a contributor, ``-m fast``, reads only the files in which that mark stands."""
+    if config.option.markexpr != "fast" or collection_path.suffix != ".py":
+        return None
+    return "fast" not in collection_path.read_text(encoding="utf-8") or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that draw at random are ``seeded``: the ones that another seed makes new.
 
     With ``BILEVEL_VERIFY_SHARE=n`` every n-th test is run, chosen anew by the seed: what CI has time for.
     """
     found: dict[tuple[object, str], bool] = {}
-    for item in items:
+    asked = "seeded" in config.option.markexpr  # which tests draw is read from their sources: seconds, for every worker
+    for item in items if asked else ():
         # a method is read with its class; a parametrized test is one function
         place = item.path, item.nodeid.split("::")[1].partition("[")[0] if "::" in item.nodeid else ""
         if place not in found:
