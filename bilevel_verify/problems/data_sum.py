@@ -20,7 +20,7 @@ from bilevel_verify.atoms.datasum import DataArray, DataForm, DataSum
 from bilevel_verify.errors import ExpressionError
 from bilevel_verify.language import tree
 
-WRITE_OUT = 20_000
+WRITE_OUT = 1_000
 """Numbers up to which a sum is written out term by term (and can then be compiled and certified like any formula)."""
 
 

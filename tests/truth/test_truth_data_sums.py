@@ -164,7 +164,7 @@ def test_truth_in_intervals_holds_the_truth_in_many_digits(monkeypatch: pytest.M
     data = DataSum.of(softplus(-p * u), {u: DataForm.rows(DataArray.of("A", A), Y)}, {p: DataArray.of("b", B)}, N, 1)
     exact = bv.truth(problem_of(rest + data.doit()))
     monkeypatch.setattr(model, "WRITTEN_OUT", 0)
-    monkeypatch.setattr(pointwise, "MOST_IN_BALLS", 0)
+    monkeypatch.setattr(pointwise, "FEW_IN_BALLS", 0)
     fast = bv.truth(problem_of(rest + data))
     x = [0.3]
     for name in ("y_star", "phi", "grad_phi", "hess_phi", "grad_y_star", "g_min"):
@@ -190,6 +190,31 @@ def test_a_sum_without_a_minimiser_gets_no_truth(monkeypatch: pytest.MonkeyPatch
     falling = DataSum.of(softplus(u), {u: DataForm.rows(DataArray.of("C", np.abs(A)), Y)}, {}, N, 1)
     with pytest.raises(MathematicalError):
         bv.truth(problem_of(falling)).phi([0.3])
+
+
+def test_balls_speak_where_intervals_prove_nothing_and_where_digits_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(model, "WRITTEN_OUT", 0)
+    monkeypatch.setattr(pointwise, "FEW_IN_BALLS", 0)
+    rest = sympy.exp(X) * sum(v**2 for v in Y) / 2
+    u = sympy.Symbol("u", real=True)
+    problem = problem_of(rest + DataSum.of(softplus(u), {u: DataForm.rows(DataArray.of("A", A), Y)}, {}, N, 1))
+    assert "intervals" in bv.truth(problem).phi([0.3]).method
+    many = bv.truth(problem, digits=60).phi([0.3])
+    assert "in balls" in many.method
+    assert many.certainty == "certified"
+
+    def nothing(*_: object) -> object:
+        raise MathematicalError("nothing is proved")
+
+    monkeypatch.setattr(pointwise.Pointwise, "_by_intervals", nothing)
+    truth = bv.truth(problem_of(rest + DataSum.of(softplus(-u), {u: DataForm.rows(DataArray.of("A", A), Y)}, {}, N, 1)))
+    for found in (truth.phi([0.3]), truth.L_star([0.3], 4.0), *truth.hess_y_star([0.3])):
+        assert "in balls" in found.method
+    monkeypatch.setattr(pointwise, "MOST_IN_BALLS", 0)
+    with pytest.raises(MathematicalError, match="nothing is proved"):
+        truth.phi([0.3])
 
 
 def test_what_nobody_can_write_to_is_not_copied() -> None:

@@ -26,15 +26,16 @@ from bilevel_verify.truth.functions.formulas import Hyper, Penalty
 from bilevel_verify.truth.functions.model import Model, model_of
 from bilevel_verify.truth.lower_level.convexity import Convexity, convexity_of
 from bilevel_verify.truth.lower_level.diagnosis import falls
-from bilevel_verify.truth.lower_level.points import Points, enclosure_of, point_of, spread
+from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points, enclosure_of, point_of, spread
 
 if TYPE_CHECKING:
     import flint
 
 FloatArray = NDArray[np.float64]
 
-MOST_IN_BALLS = 25_000
-"""Numbers of data up to which single points are evaluated in balls of the asked precision, beyond in intervals."""
+FEW_IN_BALLS, MOST_IN_BALLS = 500, 25_000
+"""Numbers of data up to which single points are evaluated in balls: where nobody asks for more digits than the usual
+ones balls only come first if they take well under a second, and where intervals prove nothing they come after all."""
 
 IN_INTERVALS = "Newton and Krawczyk in intervals of floats, sums over data in one pass"
 
@@ -145,7 +146,7 @@ class Pointwise:
     @property
     def in_intervals(self) -> bool:
         """Whether single points are evaluated in intervals: sums over data that balls would take seconds for."""
-        return self.model.numbers > MOST_IN_BALLS
+        return self.model.numbers > (FEW_IN_BALLS if self.bits <= DEFAULT_BITS else MOST_IN_BALLS)
 
     def _by_intervals(self, x: ArrayLike, pick: Callable[[FloatArray], Any]) -> Enclosure:
         """One quantity in intervals of floats, elementary functions proved.
@@ -163,35 +164,50 @@ class Pointwise:
         value = float(values[0]) if values.ndim == 1 else values[0]
         return Enclosure(value, float(errors[0]), self.certainty_at(x), "")
 
+    def _intervals_first(self, x: ArrayLike, pick: Callable[[FloatArray], Any]) -> Enclosure | None:
+        """One quantity in intervals; None where balls are to say it.
+
+        Raises
+        ------
+        MathematicalError : the intervals prove nothing, and balls would take minutes.
+        """
+        if not self.in_intervals:
+            return None
+        try:
+            found = self._by_intervals(x, pick)
+        except MathematicalError:
+            if self.model.numbers > MOST_IN_BALLS:
+                raise
+            return None
+        return replace(found, method=self.method(IN_INTERVALS))
+
     def at(self, x: ArrayLike, pick: Callable[[Hyper], Any], vector: bool = False) -> Enclosure:
         """One quantity above y*(x); ``vector`` for columns."""
-        if self.in_intervals:
-            found = self._by_intervals(x, lambda X: pick(self.points.hyper(X)[0]))
-            found = replace(found, method=self.method(IN_INTERVALS))
-            return flattened(found) if vector else found
-        with precision(self.bits):
-            found = enclosure_of(pick(self.hyper(x)), self.certainty_at(x), "")
-        found = replace(found, method=self.method(self.proof))
+        found = self._intervals_first(x, lambda X: pick(self.points.hyper(X)[0]))
+        if found is None:
+            with precision(self.bits):
+                found = enclosure_of(pick(self.hyper(x)), self.certainty_at(x), "")
+            found = replace(found, method=self.method(self.proof))
         return flattened(found) if vector else found
 
     def at_penalty(self, x: ArrayLike, lam: float, pick: Callable[[Penalty], Any], vector: bool = False) -> Enclosure:
         """One quantity above y*_lam(x); ``vector`` for columns."""
-        if self.in_intervals:
-            self._check_penalty(lam)
-            weight = np.array([float(lam)])
-            found = self._by_intervals(x, lambda X: pick(self.points.penalty(X, weight)))
-            found = replace(found, method=self.method(IN_INTERVALS))
-            return flattened(found) if vector else found
-        with precision(self.bits):
-            found = enclosure_of(pick(self.penalty(x, lam)), self.certainty_at(x), self.method(self.proof))
+        self._check_penalty(lam)
+        found = self._intervals_first(x, lambda X: pick(self.points.penalty(X, np.array([float(lam)]))))
+        if found is None:
+            with precision(self.bits):
+                found = enclosure_of(pick(self.penalty(x, lam)), self.certainty_at(x), self.method(self.proof))
         return flattened(found) if vector else found
 
     def second_derivative(self, x: ArrayLike) -> list[Enclosure]:
         """``nabla^2 y*``: one (dx, dx) enclosure per component of y."""
-        if self.in_intervals:
-            count = range(self.model.dy)
-            parts = [self._by_intervals(x, lambda X, k=k: self.points.hyper(X)[0].second_derivative[k]) for k in count]  # type: ignore[misc]
-            return [replace(part, method=self.method(IN_INTERVALS)) for part in parts]
+        count = range(self.model.dy)
+        parts = [
+            self._intervals_first(x, lambda X, k=k: self.points.hyper(X)[0].second_derivative[k])  # type: ignore[misc]
+            for k in count
+        ]
+        if parts and all(part is not None for part in parts):
+            return [part for part in parts if part is not None]
         with precision(self.bits):
             matrices = self.hyper(x).second_derivative
             return [enclosure_of(m, self.certainty_at(x), self.method(self.proof)) for m in matrices]
