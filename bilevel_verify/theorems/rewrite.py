@@ -31,7 +31,7 @@ def rebuild(node: tree.Node, change: Callable[[tree.Node], tree.Node]) -> tree.N
             altered[item.name] = change(value)
         elif isinstance(value, tuple) and any(isinstance(part, tree.Node) for part in value):
             altered[item.name] = tuple(change(part) for part in value)
-    return replace(node, **altered) if altered else node  # type: ignore[arg-type]
+    return replace(node, **altered)  # type: ignore[arg-type]
 
 
 def with_child(node: tree.Node, place: int, child: tree.Node) -> tree.Node:

@@ -191,6 +191,19 @@ def test_order_algebra_refutes_nothing_true(tmp_path: Path, result: str, gives: 
     assert decided(tmp_path, result, gives, where).outcome != "refuted"
 
 
+@pytest.mark.parametrize(("result", "order"), [("a/b", "O(k)"), ("a*b", "Omega(k)"), ("1/(a + b)", "softO(k)")])
+def test_what_is_known_from_the_other_side_only_decides_nothing(tmp_path: Path, result: str, order: str) -> None:
+    path = tmp_path / "orders.toml"
+    text = f'[[derivation]]\nid = "one"\nresult = "{result}"\nsubstitute = {{ b = "{order}" }}\ngives = "O(a*k)"\n'
+    path.write_text(HEAD + text, encoding="utf8")
+    card = read_card(path)
+    entry = card.entries["one"]
+    assert isinstance(entry, Derivation)
+    found = decide_derivation(card, entry)
+    assert found.outcome == "undecided"
+    assert "b is known only as" in found.certificate
+
+
 def test_most_true_orders_are_proved(tmp_path: Path) -> None:
     """The corpus of false ones is no trap for an algebra that proves nothing at all."""
     proved = [decided(tmp_path, *one).outcome == "proved" for one in TRUE]

@@ -313,3 +313,11 @@ def test_the_shortest_ray_is_taken_although_a_longer_one_is_found_first(monkeypa
 
 def test_limits_of_the_solver() -> None:
     assert (rays.RESOURCES, rays.LATEST) == (3_000_000, 5_000.0)
+
+
+def test_a_ratio_without_a_value_at_one_of_two_places_shows_no_growth(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray({"k": Fraction(1)}, Fraction(1))
+    for missing in (0, 1):
+        values = iter([None if i % 2 == missing else derivations.ball(Fraction(2) ** (4 ** (i + 1))) for i in range(8)])
+        monkeypatch.setattr(derivations, "_ratio", lambda *_, values=values: next(values))
+        assert derivations.grows(parse("k"), parse("1"), ray) is False

@@ -336,3 +336,11 @@ def test_a_constant_that_is_a_ball_keeps_both_its_ends() -> None:
         assert (found.hi >= high).all()
         assert found.lo == pytest.approx(np.full(2, low), rel=1e-6)
         assert found.hi == pytest.approx(np.full(2, high), rel=1e-6)
+
+
+def test_no_norm_of_two_numbers_ends_below_the_true_one() -> None:
+    rng = np.random.default_rng(0)
+    parts = rng.uniform(0.5, 2.0, size=(2, 4000))
+    found = _norm([Interval(part, part) for part in parts])
+    for low, high, a, b in zip(found.lo.tolist(), found.hi.tolist(), *parts.tolist(), strict=True):
+        assert Fraction(low) ** 2 <= Fraction(a) ** 2 + Fraction(b) ** 2 <= Fraction(high) ** 2

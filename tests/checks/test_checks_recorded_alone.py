@@ -277,3 +277,12 @@ def test_a_solver_of_the_user_hands_back_every_iterate_that_is_counted() -> None
 def test_points_of_many_digits_are_not_mixed_with_floats() -> None:
     table = np.array([[mpmath.mpf(1), mpmath.mpf(2)]] * 6, dtype=object)
     assert recorded(sequences={"x": table}).upper_points(2).shape == (0, 2)
+
+
+def test_equal_points_are_one_object_whatever_their_place_is() -> None:
+    run = recorded()
+    assert run.entry("x", 0, 2) is run.entry("x", 1, 0)
+    assert run.entry("x", 0, 2) is not run.entry("x", 0, 1)
+    assert run.entry("x", 0, 2) is run.entry("x", 0, 2)
+    run.forget()
+    assert numbers(run.entry("x", 0, 2)) == [2.0, 1.0]

@@ -293,3 +293,11 @@ def test_remembered_trees_stay_their_own(monkeypatch: pytest.MonkeyPatch) -> Non
             assert one.compiled(node)({"x": F(1)}) == 1 + k
     assert one.compiled(nodes[9]) is one.compiled(nodes[9])
     assert len(one._compiled) <= 3
+
+
+def test_rounding_up_and_down_and_the_place_of_the_least_and_the_largest() -> None:
+    assert (value("floor(a)", a=F(7, 3)), value("ceil(a)", a=F(7, 3))) == (2, 3)
+    assert (value("floor(-a)", a=F(7, 3)), value("ceil(-a)", a=F(7, 3))) == (-3, -2)
+    assert value("argmin((i - 2)**2, (i, 0, 5))") == value("argmax(-(i - 2)**2, (i, 0, 5))") == 2
+    assert value("argmin(i, (i, 0, 5))") == value("argmax(-i, (i, 0, 5))") == 0
+    assert value("argmax(i, (i, 0, 5))") == value("argmin(-i, (i, 0, 5))") == 5

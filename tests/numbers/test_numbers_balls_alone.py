@@ -312,3 +312,14 @@ def test_the_fourth_derivative_of_the_periodic_function(nu: Fraction, t: float) 
     wanted = mpmath.diff(lambda s: third(s, parameter), mpmath.mpf(t))
     found = ball_atom("psi", 4, arb(t), (nu,))
     assert float(found.mid()) == pytest.approx(float(wanted), rel=1e-9)
+
+
+def test_roots_of_zero_and_of_balls_that_begin_at_zero() -> None:
+    root = balls._nonnegative_power(arb(0), F(1, 2))
+    assert root.is_exact()
+    assert root == 0
+    assert balls._nonnegative_power(arb(3), F(2)) == 9
+    found = balls._nonnegative_power(FROM_ZERO, F(1, 2))
+    assert found.contains(arb(0))
+    assert found.upper() ** 2 >= 2
+    assert not balls._nonnegative_power(FROM_ZERO, F(-1, 2)).is_finite()

@@ -194,3 +194,12 @@ def test_what_is_not_understood_is_refused_when_it_is_read_or_when_it_is_reached
     function = Lazy(exact.EXACT, {}).compiled(node)
     with pytest.raises(MathematicalError):
         function({"i": F(1)})
+
+
+def test_ends_that_are_no_floats_are_widened_or_narrowed_on_both_sides() -> None:
+    low, high = F(1, 3), F(2, 3)
+    assert rounding.outward(low, high) == (rounding.float_below(low), rounding.float_above(high))
+    assert rounding.inward(low, high) == (rounding.float_above(low), rounding.float_below(high))
+    wide, thin = rounding.outward(low, low), rounding.inward(low, low)
+    assert F(wide[0]) < low < F(wide[1])
+    assert F(thin[1]) < low < F(thin[0])  # no float is inside

@@ -166,3 +166,13 @@ def test_signs_and_infinite_ends() -> None:
     assert to_text(negated(parse("-a"))) == "a"
     assert [rewrite.infinite(parse(t)) for t in ("oo", "-oo", "a", "-a", "2", "oo + 1")] == [True, True, *[False] * 4]
     assert [rewrite.has_order(parse(t)) for t in ("a + 2*O(1/eps)", "f(a)", "a")] == [True, False, False]
+
+
+def test_a_range_that_is_renamed_keeps_its_place_in_the_text() -> None:
+    before = parse("a*sum(i*b, (i, 0, n))")
+    after = substitute(before, {"b": parse("i + 1")})
+    spans = [next(p for p in node.walk() if isinstance(p, tree.Tuple)) for node in (before, after)]
+    assert spans[0].items[0] != spans[1].items[0]
+    assert spans[0].column == spans[1].column
+    bodies = [next(p for p in node.walk() if isinstance(p, tree.Call)).arguments[0] for node in (before, after)]
+    assert bodies[0].column != spans[0].column

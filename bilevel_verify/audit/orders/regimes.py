@@ -250,11 +250,9 @@ def _raised(found: Size, exponent: Fraction) -> Size:
 
 def _log2(value: Fraction, up: bool) -> Fraction:
     """A whole number above or below the logarithm to base 2, exact for powers of 2."""
-    low = value.numerator.bit_length() - value.denominator.bit_length()
-    while Fraction(2) ** low > value:
+    low = value.numerator.bit_length() - value.denominator.bit_length()  # 2**(low - 1) < value < 2**(low + 1)
+    if Fraction(2) ** low > value:
         low -= 1
-    while Fraction(2) ** (low + 1) <= value:
-        low += 1
     return Fraction(low + (up and Fraction(2) ** low != value))
 
 
