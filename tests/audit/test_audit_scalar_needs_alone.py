@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from audit_pieces import Recorder, claim_of, ranges, shown
 
-from bilevel_verify.audit.entries import definedness
+from bilevel_verify.audit.entries import definedness, links
 from bilevel_verify.audit.limits import Ended
 from bilevel_verify.audit.scalar import needs as needed
 from bilevel_verify.audit.scalar import prove, smt
@@ -317,3 +318,18 @@ def test_with_the_engines(text: str, outcome: str) -> None:
     found, part = definedness.undefined_here(claim_of(text, RANGES), 0, ())
     assert found.outcome == outcome
     assert (part is None) is (outcome == "proved")
+
+
+@pytest.mark.parametrize(("budget", "effort", "seconds"), [(20.0, 3.0, 60.0), (2.0, 3.0, 60.0), (0.05, 0.075, 1.5)])
+def test_a_small_budget_binds_the_search_for_undefined_points(
+    budget: float, effort: float, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[float, float]] = []
+
+    def bounded(function: str, *arguments: Any, seconds: float) -> Any:
+        asked.append((arguments[-1], seconds))
+        return Decision("proved", "definedness"), None
+
+    monkeypatch.setattr(definedness, "bounded", bounded)
+    links._definedness(cast(Any, SimpleNamespace(seed=0, budget=budget)), claim_of("1/x <= y", RANGES), ())
+    assert asked == [pytest.approx((effort, seconds))]

@@ -15,6 +15,8 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.rewrite import free_letters
 
 EFFORT, SECONDS = 3.0, 60.0
+USUAL = 1.5
+"""Effort for each unit of a link's budget, up to :data:`EFFORT`: a quick audit already has all of it."""
 """Counted seconds for one part of a formula, and seconds of processor time for all of them."""
 HERE = "bilevel_verify.audit.entries.definedness:undefined_here"
 SCRIPT = "bilevel_verify.audit.entries.script:undefined_script"
@@ -23,21 +25,29 @@ QUICK = 300
 
 
 def undefined(
-    claim: ScalarClaim, seed: int = 0, vectors: tuple[str, ...] = (), *, seconds: float = SECONDS
+    claim: ScalarClaim,
+    seed: int = 0,
+    vectors: tuple[str, ...] = (),
+    *,
+    effort: float = EFFORT,
+    seconds: float = SECONDS,
 ) -> tuple[Decision, ScalarClaim | None]:
     """``proved``: both sides are defined on the whole range; ``refuted``: a point of it where they are not.
 
     The second part is what would have to hold there (``abs(a) > 0`` for a division by a), for an independent script.
-    What must hold for all ``vectors`` is not decided. ``seconds`` of processor time end the search.
+    What must hold for all ``vectors`` is not decided. ``effort`` is counted work of the engines for each denominator,
+    base and argument; ``seconds`` of processor time end the search, fewer where the effort is less than the usual one.
     """
-    found = bounded(HERE, claim, seed, vectors, seconds=seconds)
+    found = bounded(HERE, claim, seed, vectors, effort, seconds=min(seconds, SECONDS * effort / EFFORT))
     if isinstance(found, Ended):
         return Decision("undecided", "definedness", f"not shown that both sides are defined: {found.reason}"), None
     answer: tuple[Decision, ScalarClaim | None] = found
     return answer
 
 
-def undefined_here(claim: ScalarClaim, seed: int, vectors: tuple[str, ...]) -> tuple[Decision, ScalarClaim | None]:
+def undefined_here(
+    claim: ScalarClaim, seed: int, vectors: tuple[str, ...], effort: float = EFFORT
+) -> tuple[Decision, ScalarClaim | None]:
     """The same in this process."""
     from bilevel_verify.audit.scalar.needs import needs_of
     from bilevel_verify.audit.scalar.prove import decide_here
@@ -51,7 +61,7 @@ def undefined_here(claim: ScalarClaim, seed: int, vectors: tuple[str, ...]) -> t
             continue
         if by_smt(part, QUICK).outcome == "proved":
             continue
-        decision = decide_here(part, seed=seed, effort=EFFORT)
+        decision = decide_here(part, seed=seed, effort=effort)
         if decision.outcome == "refuted":
             at = ", ".join(f"{n} = {v}" for n, v in decision.point.items())
             text = f"undefined{' at ' + at if at else ''}: {need.what} {to_text(_inside(need.left))}"
