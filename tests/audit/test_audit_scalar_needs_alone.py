@@ -263,8 +263,8 @@ def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = asked_of(monkeypatch, answer)
     assert definedness.undefined(claim) == answer
     assert definedness.undefined(claim, 3, ("v",), seconds=2.0) == answer
-    assert asked == [((definedness.HERE, claim, 0, ()), {"seconds": 60.0}),
-                     ((definedness.HERE, claim, 3, ("v",)), {"seconds": 2.0})]  # fmt: skip
+    assert asked == [((definedness.HERE, claim, 0, (), 3.0), {"seconds": 60.0}),
+                     ((definedness.HERE, claim, 3, ("v",), 3.0), {"seconds": 2.0})]  # fmt: skip
     asked_of(monkeypatch, Ended("60 seconds were over"))
     found, part = definedness.undefined(claim)
     assert (found.outcome, found.engine, part) == ("undecided", "definedness", None)
@@ -324,12 +324,7 @@ def test_with_the_engines(text: str, outcome: str) -> None:
 def test_a_small_budget_binds_the_search_for_undefined_points(
     budget: float, effort: float, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[float, float]] = []
-
-    def bounded(function: str, *arguments: Any, seconds: float) -> Any:
-        asked.append((arguments[-1], seconds))
-        return Decision("proved", "definedness"), None
-
-    monkeypatch.setattr(definedness, "bounded", bounded)
+    asked = asked_of(monkeypatch, (Decision("proved", "definedness"), None))
     links._definedness(cast(Any, SimpleNamespace(seed=0, budget=budget)), claim_of("1/x <= y", RANGES), ())
-    assert asked == [pytest.approx((effort, seconds))]
+    [(arguments, options)] = asked
+    assert (arguments[-1], options["seconds"]) == pytest.approx((effort, seconds))
