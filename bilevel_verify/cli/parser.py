@@ -344,14 +344,16 @@ def _experiments(commands: argparse._SubParsersAction[Parser]) -> None:
 def _plot(commands: argparse._SubParsersAction[Parser]) -> None:
     c = _command(commands, "plot", "picturing", "one picture of a problem, a run or a promise, as SVG, PNG or PDF")
     kinds = "hyper-objective penalty trajectory convergence bound margins scaling curvature".split()
+    kinds += ["performance-profile", "data-profile"]
     c.add_argument("kind", choices=kinds, metavar="KIND", help=", ".join(kinds))
     _problem_options(c, positional=True)
     c.add_argument("--out", metavar="FILE", help="where to write it: NAME.svg, .png or .pdf (default: KIND.svg)")
+    c.add_argument("--method", action="append", default=[], metavar="NAME,...", help="methods (of runs and profiles)")
     c.add_argument(
-        "--method", action="append", default=[], metavar="NAME,...", help="methods (trajectory, convergence)"
+        "--among", action="append", default=[], metavar="PROBLEM", help="of profiles: one more problem (repeatable)"
     )
     c.add_argument("--statement", metavar="STATEMENT", help="paper/id[:claim] (bound, margins)")
-    c.add_argument("--eps", metavar="E,E,...", help="tolerance; several for scaling and margins")
+    c.add_argument("--eps", metavar="E,E,...", help="tolerance; several for scaling, margins, profiles")
     box = "range that is shown (repeatable); by default the declared one"
     c.add_argument("--box", action="append", default=[], metavar="NAME=LOW:HIGH", help=box)
     c.add_argument("--along", metavar="NAME,...", help="coordinates that are shown, one or two")

@@ -41,7 +41,16 @@ def along(problem: Any, statement: str, claim: str | None = None, *, axes: Any =
     ------
     InputError : no such statement or claim, or none over steps or epochs; the run could not be made.
     """
-    shown = _chosen(series_of(problem, statement, claim, **options), statement)
+    return _place_by_place(_chosen(series_of(problem, statement, claim, **options), statement), axes)
+
+
+@picture
+def one_series(shown: Series) -> Any:
+    """Measured against bound of a series that the caller has chosen, as :func:`along` draws it."""
+    return _place_by_place(shown, None)
+
+
+def _place_by_place(shown: Series, axes: Any) -> Any:
     figure, ax = canvas(axes)
     places = range(len(shown.judgements))
     mark = "" if len(places) > 60 else "."

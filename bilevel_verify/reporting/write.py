@@ -105,9 +105,9 @@ def _write_formats(document: Json, folder: Path, page: Path, formats: Sequence[s
 
     if "html" in formats:
         from bilevel_verify.reporting.html import render
-        from bilevel_verify.reporting.pictures import problem_pictures
+        from bilevel_verify.reporting.pictures import page_pictures
 
-        _write(page, render(document, problem_pictures(document, folder / "figures") if "figures" in formats else None))
+        _write(page, render(document, page_pictures(document, folder / "figures") if "figures" in formats else None))
     if "json" in formats:
         text = json.dumps(document, indent=None, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         _write(folder / "report.json", text + "\n")

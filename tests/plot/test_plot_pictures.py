@@ -342,9 +342,29 @@ def test_plot_on_the_command_line(tmp_path: Path, capsys) -> None:
         (["plot", "scaling", "zoo:double-well", "--eps", "0.1", "--method", "gradient-descent"], "at least two"),
         (["plot", "bound", "zoo:double-well"], "--statement"),
         (["plot", "convergence", "zoo:double-well"], "--method"),
+        (
+            ["plot", "data-profile", "zoo:ridge-cosines", "--eps", "0.1", "--method", "gradient-descent"],
+            "two instances",
+        ),
     ):
         assert main(wrong) == 2
         assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["performance-profile", "data-profile"])
+def test_profiles_on_the_command_line(tmp_path: Path, kind: str) -> None:
+    target = tmp_path / "profile.svg"
+    words = [
+        "plot",
+        kind,
+        "zoo:ridge-cosines",
+        "--among",
+        "zoo:leaving-box",
+        "--method",
+        "gradient-descent,restarted-agd",
+    ]
+    assert main([*words, "--eps", "0.1,0.05", "--out", str(target)]) == 0
+    assert "4 instances" in target.read_text()
 
 
 def test_runs_traces_and_findings_show_themselves_in_a_notebook() -> None:
