@@ -31,7 +31,9 @@ def check_name(name: str, what: str) -> str:
     if not isinstance(name, str):
         raise ProblemError(f"the name of a {what} must be text, not {type(name).__name__}")
     if not PLAIN.match(name) or "__" in name:
-        raise ProblemError(f"{name[:40]!r} is not a name for a {what}; use letters, digits and single underscores")
+        several = '; several at once are "y{1..3}"' if ".." in name else ""
+        said = f"{name[:40]!r} is not a name for a {what}; use letters, digits and single underscores"
+        raise ProblemError(said + several)
     if name in RESERVED:
         raise ProblemError(f"{name!r} is a reserved name; choose another for the {what}")
     return name

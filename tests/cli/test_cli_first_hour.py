@@ -62,6 +62,70 @@ def test_an_unknown_field_lists_the_known_ones(tmp_path: Path, capsys) -> None:
     assert "domain" in said
 
 
+@pytest.mark.parametrize(
+    ("relation", "ranges", "said", "not_said"),
+    [
+        ("norm(a) <= 4", "a = R**3", "'vectors' or 'matrices'", "'vectors y'"),
+        ("O(x) <= 4", "x = [0, 1]", "check compares numbers", "vectors"),
+        ("softO(x) <= 4", "x = [0, 1]", "is an order", "quantity of scope"),
+        ("norm(a) <= 4", "x = [0, 1]", "--for 'a, b = vectors'", "set over"),
+    ],
+)
+def test_check_says_what_it_takes(capsys, relation, ranges, said, not_said) -> None:
+    assert main(["check", relation, "--for", ranges]) == 2
+    message = capsys.readouterr().err
+    assert said in message
+    assert not_said not in message
+
+
+def test_several_variables_at_once_are_named(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(ONE.format("x1**2").replace('["x1"]', '"x1..x2"'))
+    assert main(["constants", str(path)]) == 2
+    assert 'several at once are "y{1..3}"' in capsys.readouterr().err
+
+
+def test_a_problem_stands_behind_the_method_that_solves_it(capsys) -> None:
+    words = ["gradient-descent", "--eps", "0.1", "--x0=0.1,0.8", "--json"]
+    assert main(["solve", words[0], "zoo:double-well", *words[1:]]) == 0
+    behind = json.loads(capsys.readouterr().out)
+    assert main(["solve", *words, "--problem", "zoo:double-well"]) == 0
+    assert json.loads(capsys.readouterr().out)["x"] == behind["x"]
+
+
+def test_letters_that_are_zero_are_named_where_a_formula_divides_by_them(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text('kind = "bilevel"\nf = "x1**2 + y1"\ng = "3*y1**2 - x1*y1"\nx = ["x1"]\ny = ["y1"]\n')
+    assert main(["solve", "ragd-gs", "--problem", str(path), "--eps", "0.1", "--x0=0.5"]) == 2
+    assert "H_f = 0" in (said := capsys.readouterr().err)
+    assert "a larger bound is valid too" in said
+
+
+def test_the_columns_of_a_latex_table_are_chosen(tmp_path: Path, capsys) -> None:
+    assert (
+        main(
+            [
+                "verify",
+                "restarted-agd-hb/lemma-1",
+                "--problem",
+                "zoo:ridge-cosines",
+                "--eps",
+                "0.1",
+                "--out",
+                str(tmp_path),
+            ]
+        )
+        == 0
+    )
+    words = ["report", str(tmp_path / "report.json"), "--out", str(tmp_path), "--format", "latex", "--columns"]
+    assert main([*words, "claim,eps,formula,certainty"]) == 0
+    table = (tmp_path / "tables" / "rows.tex").read_text(encoding="utf-8")
+    assert r"claim & $\varepsilon$ & formula & certainty \\" in table
+    assert table.count(r"\resizebox") == 1
+    assert main([*words, "clam"]) == 2
+    assert "did you mean 'claim'" in capsys.readouterr().err
+
+
 def test_a_mistyped_method_of_a_card_is_an_error(tmp_path: Path, capsys) -> None:
     card = tmp_path / "c.toml"
     card.write_text(

@@ -160,7 +160,8 @@ def _profile(arguments: argparse.Namespace) -> Any:
     from bilevel_verify.solving import solve
 
     problems = [values.problem_of(arguments)[0], *(values.other_problem(name, arguments) for name in arguments.among)]
-    tolerances: list[float | None] = [*(values.tolerances(arguments.eps) or [None])]
+    given = values.tolerances(arguments.eps)
+    tolerances: list[float | None] = [None] if given is None else [*given]
     options = _run_options(arguments)
     runs = [
         solve(values.member_of(family, eps), name, eps=eps, **options)
