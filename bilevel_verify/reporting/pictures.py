@@ -20,6 +20,7 @@ from bilevel_verify.methods.run import ENDED
 
 if TYPE_CHECKING:
     from bilevel_verify.plot.progress import History
+    from bilevel_verify.plot.style import Picture
     from bilevel_verify.problems.problem import Problem
 
 Json = dict[str, Any]
@@ -106,8 +107,8 @@ def _wanted(document: Json, problems: dict[str, Problem]) -> Iterator[Wanted]:
         yield "statements", statement, "bound", said, _later(_bound, problems[row["problem"]], row)
 
 
-def _later(draw: Callable[..., Any], *arguments: Any, **options: Any) -> Callable[[], str | None]:
-    return lambda: None if (made := draw(*arguments, **options)) is None else str(made.to_svg())
+def _later(draw: Callable[..., Picture | None], *arguments: object, **options: object) -> Callable[[], str | None]:
+    return lambda: None if (made := draw(*arguments, **options)) is None else made.to_svg()
 
 
 def _along_runs(document: Json, problems: dict[str, Problem]) -> Iterator[tuple[str, Json]]:
@@ -129,7 +130,7 @@ def _along_runs(document: Json, problems: dict[str, Problem]) -> Iterator[tuple[
         yield key, row
 
 
-def _bound(problem: Problem, row: Json) -> Any:
+def _bound(problem: Problem, row: Json) -> Picture | None:
     """The relation of a row along its run; None if the run does not give the margin that the row has."""
     from bilevel_verify.checks.series import series_of
     from bilevel_verify.plot.promises import one_series
@@ -167,11 +168,11 @@ def _of_runs(name: str, problem: Problem, runs: Sequence[Json]) -> Iterator[Want
 
     made: dict[str, History] = {}
 
-    def measured() -> Any:
+    def measured() -> Picture | None:
         made.update(again for run in runs if (again := _again(problem, run)) is not None)
         return convergence(problem, made) if made else None
 
-    def paths() -> Any:
+    def paths() -> Picture | None:
         drawn = {label: one.run for label, one in made.items()}
         return trajectory(drawn, problem, count=COUNT) if drawn else None
 
