@@ -55,7 +55,8 @@ def block_names(value: object, block: str, knobs: Mapping[str, sympy.Expr]) -> t
     elif isinstance(value, Iterable) and not isinstance(value, Mapping | bytes) and getattr(value, "shape", 1) != ():
         names = [v.name if isinstance(v, sympy.Symbol) else v for v in value]
     else:
-        raise ProblemError(f"{block} must be names of variables, not {type(value).__name__}")
+        said = f"{block} must be names of variables, not {type(value).__name__}"
+        raise ProblemError(f'{said}; write {block} = "{block}1 {block}2"')
     if not names:
         raise ProblemError(f"{block} is empty; name at least one variable")
     for name in names:
