@@ -26,9 +26,14 @@ def without_network(command: list[str]) -> list[str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
+    (papers := tmp_path_factory.mktemp("papers")).joinpath("manuscript-mine.html").write_text("<p>marked</p>")
     command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", "docs/site/mkdocs.yml", "-d", str(folder)]
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-    environment = os.environ | nowhere | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
+    environment = (
+        os.environ
+        | nowhere
+        | {"NO_MKDOCS_2_WARNING": "1", "BILEVEL_VERIFY_MANUSCRIPTS": str(papers), "PYTHONPATH": str(ROOT)}
+    )
     done = subprocess.run(
         without_network(command), cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
@@ -50,3 +55,8 @@ def test_formulas_are_set_and_nothing_is_loaded_from_elsewhere(site: Path) -> No
     for page in site.rglob("*.html"):
         shown = page.read_text(encoding="utf-8")
         assert not re.findall(r'<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="https?://', shown), page
+
+
+def test_manuscripts_are_carried_and_listed(site: Path) -> None:
+    assert (site / "manuscript-mine.html").read_text(encoding="utf-8") == "<p>marked</p>"
+    assert 'href="manuscript-mine.html">mine</a>' in (site / "manuscripts.html").read_text(encoding="utf-8")
