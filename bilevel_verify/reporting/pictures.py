@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,8 @@ PATIENCE = 120.0
 """Seconds for all pictures of a report; they decide nothing, so what comes after is left out."""
 COUNT, CURVE, COARSE = 41, 81, 31
 """Points along each axis of contours; along a curve; along each axis of a field of curvature."""
+ROOM = 1_000_000
+"""Bytes, packed, that all pictures of a page may take: with them a report of the zoo stays below two megabytes."""
 METHODS, MOST_ITERATIONS, MOST_PLACES = 3, 5_000, 2_000
 FAMOUS = ("refuted", "holds", "undecided")
 """Verdicts whose claims are worth a picture, the most serious first."""
@@ -54,7 +57,7 @@ def page_pictures(document: Json, folder: Path) -> PagePictures:
 
     Hyper-objectives first, then runs, penalties, curvatures, and a claim of every statement along its run.
     """
-    end = time.monotonic() + PATIENCE
+    end, room = time.monotonic() + PATIENCE, ROOM
     found = PagePictures()
     problems = _problems_of(document)
     for place, key, kind, caption, draw in _wanted(document, problems):
@@ -68,8 +71,10 @@ def page_pictures(document: Json, folder: Path) -> PagePictures:
             continue
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{slug(kind, *key.split('/'))}.svg").write_text(svg, encoding="utf-8")
-        shown: dict[str, list[Drawn]] = getattr(found, place)
-        shown.setdefault(key, []).append(Drawn(caption, "data:image/svg+xml," + quote(svg, safe=" =:/,;()'")))
+        room -= len(zlib.compress(svg.encode())) * 4 // 3
+        if room >= 0:
+            shown: dict[str, list[Drawn]] = getattr(found, place)
+            shown.setdefault(key, []).append(Drawn(caption, "data:image/svg+xml," + quote(svg, safe=" =:/,;()'")))
     return found
 
 
@@ -126,7 +131,7 @@ def _along_runs(document: Json, problems: dict[str, Problem]) -> Iterator[tuple[
         rank = FAMOUS.index(row["verdict"]), float(row["margin"])
         if key not in best or rank < best[key][0]:
             best[key] = rank, row
-    for key, (_, row) in best.items():
+    for key, (_, row) in sorted(best.items(), key=lambda item: item[1][0]):
         yield key, row
 
 

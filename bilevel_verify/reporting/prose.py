@@ -11,7 +11,7 @@ from bilevel_verify.language import letter_latex, parse, to_latex
 from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
 
 _PART = re.compile(r"[\w.*/+-]")
-_GREEK = "eps|lambda|kappa|phi|theta|delta|sigma|rho|mu|nu|eta|tau"
+_GREEK = "eps|Delta|lambda|kappa|phi|theta|delta|sigma|rho|mu|nu|eta|tau"
 _LETTER = re.compile(rf"\b(?:[A-Za-z]{{1,2}}_[A-Za-z0-9]{{1,6}}|(?:{_GREEK})(?:_\w{{1,6}})?)\b")
 _SIGN = re.compile(r"(<=|>=|==|<|>|=)?\s*(.*)", re.S)
 SIGNS = {"<=": r"\le", ">=": r"\ge", "==": "=", "=": "=", "<": "<", ">": ">"}

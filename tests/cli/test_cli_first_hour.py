@@ -126,6 +126,66 @@ def test_the_columns_of_a_latex_table_are_chosen(tmp_path: Path, capsys) -> None
     assert "did you mean 'claim'" in capsys.readouterr().err
 
 
+OWN = """
+[paper]
+key = "mine"
+title = "t"
+[units]
+F = "f"
+X = "x"
+[letters]
+L = {{ unit = "F/X**2", domain = "(0, oo)", from = "constants", meaning = "Lipschitz" }}
+beta = {{ unit = "1", domain = "[0, 1)", meaning = "momentum" }}
+[functions]
+f = {{ arguments = ["X"], value = "F" }}
+grad_f = {{ arguments = ["X"], value = "F/X" }}
+[settings.main.parameters]
+beta = "1/2"
+[[theorem]]
+id = "theorem-1"
+source = "s"
+algorithm = "algorithm-1"
+settings = ["main"]
+  [[theorem.claim]]
+  id = "decrease"
+  over = "step"
+  left = "f(x[k+1])"
+  right = "f(x[k])"
+[[algorithm]]
+id = "algorithm-1"
+source = "s"
+inputs = ["x_int"]
+steps = """
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("x[1] = x[0] - beta*(x[0] - x[0]", "a ')' is missing in 'x[1] = x[0] - beta*(x[0] - x[0]'"),
+        ("x[1] = x[0])", "a '(' is missing"),
+        ("x[1] = 2x[0]", "a '*' is missing after '2'"),
+        ("output x[0]", "neither an assignment nor while"),
+        ("x[1] = lambda*x[0]", "write 'lam' for lambda"),
+    ],
+)
+def test_steps_that_cannot_be_read_say_what_to_change(tmp_path: Path, capsys, line, said) -> None:
+    card = tmp_path / "c.toml"
+    card.write_text(OWN.format() + f'"""\nx[0] = x_int\n{line}\nreturn x[0]\n"""\n')
+    assert main(["verify", "--card", str(card), "--problem", "zoo:cosine-sum", "--x0=1.0,0.8,2.0"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_steps_that_cannot_be_carried_out_name_the_letter(tmp_path: Path, capsys) -> None:
+    card = tmp_path / "c.toml"
+    card.write_text(OWN.format() + '"""\nx[0] = x_int\nx[1] = x[0] - beta*grad_f(x[0])\nreturn x[1]\n"""\n')
+    words = ["verify", "--card", str(card), "--problem", "zoo:cosine-sum", "--x0=1.0,0.8,2.0", "--json"]
+    assert main(words) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["verdict"] == "undecided"
+    assert row["reason"].startswith("hypothesis: the steps cannot be carried out: ")
+    assert "'beta' was never assigned" in row["reason"]
+
+
 def test_a_mistyped_method_of_a_card_is_an_error(tmp_path: Path, capsys) -> None:
     card = tmp_path / "c.toml"
     card.write_text(

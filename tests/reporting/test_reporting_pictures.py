@@ -82,3 +82,9 @@ def test_patience_ends_the_drawing(monkeypatch, document, tmp_path: Path) -> Non
     monkeypatch.setattr(pictures, "PATIENCE", -1.0)
     assert not page_pictures(document, tmp_path).problems
     assert not list(tmp_path.iterdir())
+
+
+def test_what_has_no_room_in_the_page_lies_in_the_folder_alone(monkeypatch, document, tmp_path: Path) -> None:
+    monkeypatch.setattr(pictures, "ROOM", 0)
+    assert not page_pictures(document, tmp_path).problems
+    assert len(list(tmp_path.glob("*.svg"))) == 5
