@@ -47,7 +47,8 @@ def _pieces(text: str) -> list[tuple[bool, str]]:
     out: list[tuple[bool, str]] = []
     done = 0
     for start, end in _powers(text):
-        found = latex_of(re.sub(r"([\w)])\s+(?=[A-Za-z(])", r"\1*", text[start:end]))
+        piece = re.sub(r"\blambda\b", "lam", text[start:end])
+        found = latex_of(re.sub(r"([\w)])\s+(?=[A-Za-z(])", r"\1*", piece))
         if found is not None and start >= done:
             out += [*_letters(text[done:start]), (True, found)]
             done = end
