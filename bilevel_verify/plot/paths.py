@@ -125,8 +125,8 @@ def _path(ax: Any, points: FloatArray, run: Run, label: str, number: int) -> Non
     restarts = np.flatnonzero(np.diff(run.trace.epoch) > 0) + 1
     if len(restarts):
         style = {"markerfacecolor": "none", "markeredgecolor": colour, "linestyle": "none"}
-        style["markersize"] = 6 if len(restarts) <= CROWD else 2
-        ax.plot(*points[restarts].T, marker="s", label=f"{len(restarts)} restarts", **style)
+        size = 6 if len(restarts) <= CROWD else 2
+        ax.plot(*points[restarts].T, marker="s", markersize=size, label=f"{len(restarts)} restarts", **style)
 
 
 def _star(ax: Axes, where: FloatArray, number: int) -> None:

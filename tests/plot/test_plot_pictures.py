@@ -392,3 +392,12 @@ def test_a_grid_of_two_coordinates_is_bounded_as_a_whole() -> None:
     p = bv.single_level(f="x1**2 + x2**2", x="x1 x2")
     with pytest.raises(InputError, match="count: 2 to 1000 points"):
         bv.plot.hyper_objective(p, count=1001)
+
+
+@pytest.mark.parametrize(("epochs", "size"), [(61, 6.0), (62, 2.0)])
+def test_crowded_restarts_are_small(epochs: int, size: float) -> None:
+    p, run = halving()
+    places = np.linspace(1, 0, epochs)[:, None] * np.array([1.0, 2.0])
+    many = replace(run, trace=Trace(np.arange(epochs), np.zeros(epochs, dtype=np.int64), {"x": places}))
+    (squares,) = (one for one in bv.plot.trajectory(many, p).axes[0].get_lines() if one.get_marker() == "s")
+    assert squares.get_markersize() == size
