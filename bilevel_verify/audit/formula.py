@@ -253,7 +253,7 @@ def read_ranges(text: str | dict[str, str], names: set[str]) -> dict[str, Domain
     """
     parts = _ranges(text)
     vocabulary = Names(frozenset(names) | parts.keys() | NUMBERS, SCALAR_FUNCTIONS, scope="parameters")
-    place = fields.Place("--for")
+    place = fields.Place("--for", alone=True)
     domains = {name: domain_of(value, place.at(name), vocabulary) for name, value in parts.items()}
     for name, domain in domains.items():
         if name in NUMBERS:

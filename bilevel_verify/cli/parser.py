@@ -174,7 +174,7 @@ def _worst(commands: argparse._SubParsersAction[Parser]) -> None:
 def _solve(commands: argparse._SubParsersAction[Parser]) -> None:
     c = _command(commands, "solve", "solving", "run a method with the parameters of its theorem")
     c.add_argument("method", metavar="METHOD", help="name of a method (see list methods)")
-    _problem_options(c, positional=False)
+    _problem_options(c, positional=True)
     c.add_argument("--eps", metavar="E", help="target accuracy")
     c.add_argument("--statement", metavar="STATEMENT", help="theorem whose parameters are taken")
     c.add_argument("--truth", action="store_true", help="compare the output with the truth")
@@ -298,6 +298,10 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
     c.add_argument("--out", metavar="DIR", help="folder of the report (default: beside the source)")
     c.add_argument("--title", metavar="TEXT", help="title of the report")
     c.add_argument("--format", metavar="F,...", help="of html, json, markdown, latex, figures (default: all)")
+    columns = (
+        "columns of tables/rows.tex: statement, claim, problem, eps, formula, measured, certainty ... (fields of a row)"
+    )
+    c.add_argument("--columns", metavar="NAME,...", help=columns)
     c.add_argument("--export", choices=("csv", "parquet"), help="write all rows as a flat table too")
 
 
@@ -344,14 +348,16 @@ def _experiments(commands: argparse._SubParsersAction[Parser]) -> None:
 def _plot(commands: argparse._SubParsersAction[Parser]) -> None:
     c = _command(commands, "plot", "picturing", "one picture of a problem, a run or a promise, as SVG, PNG or PDF")
     kinds = "hyper-objective penalty trajectory convergence bound margins scaling curvature".split()
+    kinds += ["performance-profile", "data-profile"]
     c.add_argument("kind", choices=kinds, metavar="KIND", help=", ".join(kinds))
     _problem_options(c, positional=True)
     c.add_argument("--out", metavar="FILE", help="where to write it: NAME.svg, .png or .pdf (default: KIND.svg)")
+    c.add_argument("--method", action="append", default=[], metavar="NAME,...", help="methods (of runs and profiles)")
     c.add_argument(
-        "--method", action="append", default=[], metavar="NAME,...", help="methods (trajectory, convergence)"
+        "--among", action="append", default=[], metavar="PROBLEM", help="of profiles: one more problem (repeatable)"
     )
     c.add_argument("--statement", metavar="STATEMENT", help="paper/id[:claim] (bound, margins)")
-    c.add_argument("--eps", metavar="E,E,...", help="tolerance; several for scaling and margins")
+    c.add_argument("--eps", metavar="E,E,...", help="tolerance; several for scaling, margins, profiles")
     box = "range that is shown (repeatable); by default the declared one"
     c.add_argument("--box", action="append", default=[], metavar="NAME=LOW:HIGH", help=box)
     c.add_argument("--along", metavar="NAME,...", help="coordinates that are shown, one or two")

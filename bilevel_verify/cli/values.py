@@ -92,6 +92,12 @@ def problem_of(arguments: argparse.Namespace) -> tuple[Any, str]:
     return open_problem(reference, values, arguments.allow_outside), reference
 
 
+def other_problem(name: str, arguments: argparse.Namespace) -> Any:
+    """One more problem beside that of :func:`problem_of`; its knobs stand in its name."""
+    reference, knobs = split_reference(name)
+    return open_problem(reference, knobs, arguments.allow_outside)
+
+
 def member_of(problem: Any, eps: float | None = None) -> Any:
     """A problem as it is; of a family the member at ``eps``."""
     if hasattr(problem, "content_hash"):

@@ -180,7 +180,7 @@ def penalty(
     ax.plot(coordinates[0], proved(phi, error), color="black", linewidth=2, label=r"$\varphi$")
     for number, value in enumerate(lam):
         curve, doubt = exact.L_star_batch(points, float(value))
-        label = rf"$\mathcal{{L}}^*_\lambda$, $\lambda$ = {value:g}"
+        label = rf"$L^*_\lambda$, $\lambda$ = {value:g}"
         ax.plot(coordinates[0], proved(curve, doubt), label=label, **line_style(number))
         if below is not None:
             clear = np.where(phi - curve > error + doubt, phi - curve, np.nan)
@@ -188,5 +188,5 @@ def penalty(
     ax.set(xlabel=mathematical(shown.names[0]), title=f"{named(problem)}: penalty" + _at(shown, problem))
     legend(ax)
     if below is not None:
-        below.set(xlabel=mathematical(shown.names[0]), title=r"$\varphi - \mathcal{L}^*_\lambda$", yscale="log")
+        below.set(xlabel=mathematical(shown.names[0]), title=r"$\varphi - L^*_\lambda$", yscale="log")
     return figure

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FloatArray = NDArray[np.float64]
+CROWD = 60
+"""More restarts than this are drawn small: their squares would hide the path."""
 Runs = Run | Sequence[Run] | Mapping[str, Run]
 
 
@@ -122,8 +124,9 @@ def _path(ax: Any, points: FloatArray, run: Run, label: str, number: int) -> Non
     ax.plot(*points[0], "o", markerfacecolor="white", markeredgecolor=colour, markersize=6)
     restarts = np.flatnonzero(np.diff(run.trace.epoch) > 0) + 1
     if len(restarts):
-        style = {"markerfacecolor": "none", "markeredgecolor": colour, "linestyle": "none", "markersize": 6}
-        ax.plot(*points[restarts].T, marker="s", label=f"{len(restarts)} restarts", **style)
+        style = {"markerfacecolor": "none", "markeredgecolor": colour, "linestyle": "none"}
+        size = 6 if len(restarts) <= CROWD else 2
+        ax.plot(*points[restarts].T, marker="s", markersize=size, label=f"{len(restarts)} restarts", **style)
 
 
 def _star(ax: Axes, where: FloatArray, number: int) -> None:

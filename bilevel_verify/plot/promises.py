@@ -14,7 +14,18 @@ from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.methods.run import Run
-from bilevel_verify.plot.style import GREY, MARKS, PALETTE, canvas, few_decades, legend, line_style, picture, plain
+from bilevel_verify.plot.style import (
+    GREY,
+    MARKS,
+    PALETTE,
+    Picture,
+    canvas,
+    few_decades,
+    legend,
+    line_style,
+    picture,
+    plain,
+)
 
 VERDICT_COLOURS = {
     "holds": PALETTE[2],
@@ -43,6 +54,20 @@ def along(problem: Any, statement: str, claim: str | None = None, *, axes: Any =
     """
     shown = _chosen(series_of(problem, statement, claim, **options), statement)
     figure, ax = canvas(axes)
+    _place_by_place(ax, shown)
+    return figure
+
+
+@picture
+def one_series(shown: Series) -> Picture:
+    """Measured against bound of a series that the caller has chosen, as :func:`along` draws it."""
+    figure: Picture
+    figure, ax = canvas(None)
+    _place_by_place(ax, shown)
+    return figure
+
+
+def _place_by_place(ax: Any, shown: Series) -> None:
     places = range(len(shown.judgements))
     mark = "" if len(places) > 60 else "."
     measured = [j.measured for j in shown.judgements]
@@ -70,7 +95,6 @@ def along(problem: Any, statement: str, claim: str | None = None, *, axes: Any =
         title=plain(f"{shown.statement}, {shown.claim}"),
     )
     legend(ax, below=True)
-    return figure
 
 
 def _chosen(found: Sequence[Series], statement: str) -> Series:

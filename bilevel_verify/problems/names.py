@@ -31,7 +31,9 @@ def check_name(name: str, what: str) -> str:
     if not isinstance(name, str):
         raise ProblemError(f"the name of a {what} must be text, not {type(name).__name__}")
     if not PLAIN.match(name) or "__" in name:
-        raise ProblemError(f"{name[:40]!r} is not a name for a {what}; use letters, digits and single underscores")
+        several = '; several at once are "y{1..3}"' if ".." in name else ""
+        said = f"{name[:40]!r} is not a name for a {what}; use letters, digits and single underscores"
+        raise ProblemError(said + several)
     if name in RESERVED:
         raise ProblemError(f"{name!r} is a reserved name; choose another for the {what}")
     return name
@@ -53,7 +55,8 @@ def block_names(value: object, block: str, knobs: Mapping[str, sympy.Expr]) -> t
     elif isinstance(value, Iterable) and not isinstance(value, Mapping | bytes) and getattr(value, "shape", 1) != ():
         names = [v.name if isinstance(v, sympy.Symbol) else v for v in value]
     else:
-        raise ProblemError(f"{block} must be names of variables, not {type(value).__name__}")
+        said = f"{block} must be names of variables, not {type(value).__name__}"
+        raise ProblemError(f'{said}; write {block} = "{block}1 {block}2"')
     if not names:
         raise ProblemError(f"{block} is empty; name at least one variable")
     for name in names:

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
 
@@ -24,6 +24,7 @@ from bilevel_verify.reporting.build import badness, worst_rows
 from bilevel_verify.reporting.cards import bare_claim
 from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
 from bilevel_verify.reporting.packing import MARK, pack
+from bilevel_verify.reporting.pictures import PagePictures
 from bilevel_verify.reporting.plots import profile_svg, strip_svg, svg
 from bilevel_verify.reporting.prose import expression, prose
 from bilevel_verify.reporting.rates import judged_here
@@ -67,8 +68,8 @@ def _environment() -> Any:
     return environment
 
 
-def render(document: Json, pictures: Mapping[str, str] | None = None) -> str:
-    """The whole page as text; ``pictures`` has a data address for some of the problems."""
+def render(document: Json, pictures: PagePictures | None = None) -> str:
+    """The whole page as text, with those pictures of its problems and statements."""
     from markupsafe import Markup
 
     environment = _environment()
@@ -77,7 +78,7 @@ def render(document: Json, pictures: Mapping[str, str] | None = None) -> str:
     data = json_for_page(row_table(worst_rows(document["rows"], len(document["rows"])), document["summary"]["rows"]))
     page = environment.get_template("page.html").render(
         document=document,
-        pictures=pictures or {},
+        pictures=pictures or PagePictures(),
         view=View(document),
         rates={"here": judged_here(document["rows"]), "kept": document.get("rates")},
         tightness=document.get("tightness"),
@@ -129,7 +130,7 @@ def row_table(shown: Sequence[Json], total: int) -> Json:
     """Rows for the page's own table: column-wise, each distinct text once. ``total`` counts those not shown too.
 
     ``heads`` are the columns of the table, ``details`` those that a row shows when it is opened, ``textual`` those
-    whose values are numbers of a text.
+    whose values are numbers of a text; ``formulas`` has those that are sides of relations as MathML, by number.
     """
     texts: dict[str, int] = {}
     columns: dict[str, list[Any]] = {}
@@ -142,7 +143,9 @@ def row_table(shown: Sequence[Json], total: int) -> Json:
         else:
             said = ("; ".join(v) if column.kind == "texts" and v else v for v in values)
             columns[column.name] = [texts.setdefault(str(v), len(texts)) if v else None for v in said]
+    sides = {i for name in ("left", "right") for i in columns.get(name, ()) if i is not None}
     return {
+        "formulas": {number: expression(text) for text, number in texts.items() if number in sides},
         "columns": columns,
         "heads": [{"name": c.name, "numeric": c.numeric} for c in heads],
         "details": [c.name for c in details],

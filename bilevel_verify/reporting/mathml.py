@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
+from bilevel_verify.reporting.breaking import fenced, pieces
 from bilevel_verify.reporting.symbols import (
     ACCENTS,
     ALPHABETS,
@@ -41,15 +42,19 @@ def to_mathml(latex: str, *, block: bool = False) -> str:
 
     Parameters
     ----------
-    latex : a formula without dollar signs.
+    latex : a formula without dollar signs. A long one comes as several elements that a browser may set in lines.
     block : a display of its own instead of one inside a line.
     """
     try:
-        body = _Parser(latex).formula()
+        parts = _Parser(latex).formula()
     except (LatexError, RecursionError):
         return f'<code class="latex">{escape(latex)}</code>'
-    display = ' display="block"' if block else ""
-    return f"<math{display}>{body}</math>"
+    if len(parts) == 1:
+        display = ' display="block"' if block else ""
+        return f"<math{display}>{parts[0]}</math>"
+    if block:
+        return '<div class="display">' + " ".join(f'<math displaystyle="true">{p}</math>' for p in parts) + "</div>"
+    return "<wbr>".join(f"<math>{part}</math>" for part in parts)
 
 
 def mixed_to_html(text: str, *, block: bool = False) -> str:
@@ -96,11 +101,13 @@ class _Parser:
         self.depth = 0
         self._spaced = [i for i, t in enumerate(self.raw) if not t.isspace()]
 
-    def formula(self) -> str:
+    def formula(self) -> list[str]:
+        """The pieces of the formula, each a row."""
         items = self._until(())
         if self.place < len(self.tokens):
             raise LatexError(f"unexpected {self.tokens[self.place]!r}")
-        return _row(items) if items else "<mrow></mrow>"
+        cut = pieces(items)
+        return [_row(items) if items else "<mrow></mrow>"] if len(cut) == 1 else [f"<mrow>{p}</mrow>" for p in cut]
 
     # ---- structure -----------------------------------------------------------------------------------------------
 
@@ -323,9 +330,7 @@ class _Parser:
             raise LatexError("\\left without \\right")
         self._take()
         closing = self._delimiter()
-        left = f'<mo fence="true" stretchy="true">{opening}</mo>' if opening else ""
-        right = f'<mo fence="true" stretchy="true">{closing}</mo>' if closing else ""
-        return f"<mrow>{left}{''.join(items)}{right}</mrow>"
+        return fenced(opening, items, closing)
 
     def _delimiter(self) -> str:
         token = self._take()

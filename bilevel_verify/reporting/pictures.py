@@ -1,44 +1,203 @@
-"""Pictures of the problems of a report: their hyper-objectives, as data that stands inside the page."""
+"""Pictures of a report as data that stands inside the page: problems, the methods that ran on them, claims along runs.
+
+Nothing is drawn for a problem whose content is not that of the zoo's problem of its name, and no run that does not
+come out again as the report has it.
+"""
 
 from __future__ import annotations
 
+import math
 import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.files import slug
+from bilevel_verify.methods.run import ENDED
+
+if TYPE_CHECKING:
+    from bilevel_verify.plot.progress import History
+    from bilevel_verify.plot.style import Picture
+    from bilevel_verify.problems.problem import Problem
 
 Json = dict[str, Any]
-PATIENCE = 40.0
+PATIENCE = 120.0
 """Seconds for all pictures of a report; they decide nothing, so what comes after is left out."""
-COUNT = 41
+COUNT, CURVE, COARSE = 41, 81, 31
+"""Points along each axis of contours; along a curve; along each axis of a field of curvature."""
+ROOM = 1_000_000
+"""Bytes, packed, that all pictures of a page may take: with them a report of the zoo stays below two megabytes."""
+METHODS, MOST_ITERATIONS, MOST_PLACES = 3, 5_000, 2_000
+FAMOUS = ("refuted", "holds", "undecided")
+"""Verdicts whose claims are worth a picture, the most serious first."""
 
 
-def problem_pictures(document: Json, folder: Path) -> dict[str, str]:
-    """Problem -> its hyper-objective as a data address; the SVG files are written into ``folder`` too.
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One picture: what stands under it, and its SVG as a data address."""
 
-    Only problems of the zoo with the very content that was judged, of one or two upper-level variables.
+    caption: str
+    source: str
+
+
+@dataclass(slots=True)
+class PagePictures:
+    """What a page shows: problem -> its pictures, statement -> those of its claims."""
+
+    problems: dict[str, list[Drawn]] = field(default_factory=dict)
+    statements: dict[str, list[Drawn]] = field(default_factory=dict)
+
+
+def page_pictures(document: Json, folder: Path) -> PagePictures:
+    """The pictures of a report; the SVG files are written into ``folder`` too.
+
+    Hyper-objectives first, then runs, penalties, curvatures, and a claim of every statement along its run.
     """
-    from bilevel_verify.plot.landscape import surface
-    from bilevel_verify.reporting.build import zoo_problem
-
-    found: dict[str, str] = {}
-    end = time.monotonic() + PATIENCE
-    for record in document["problems"]:
+    end, room = time.monotonic() + PATIENCE, ROOM
+    found = PagePictures()
+    problems = _problems_of(document)
+    for place, key, kind, caption, draw in _wanted(document, problems):
         if time.monotonic() > end:
             break
-        if record["kind"] == "simple_bilevel" or record["dx"] not in (1, 2):
-            continue
-        problem = zoo_problem(record["name"])
-        if problem is None or problem.content_hash() != record["hash"]:
-            continue
         try:
-            svg = surface(problem, COUNT).to_svg()
-        except (BilevelVerifyError, ArithmeticError, ValueError):
+            svg = draw()
+        except (BilevelVerifyError, ArithmeticError, ValueError, LookupError):
+            continue
+        if svg is None:
             continue
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{slug('phi', record['name'])}.svg").write_text(svg, encoding="utf-8")
-        found[record["name"]] = "data:image/svg+xml," + quote(svg)
+        (folder / f"{slug(kind, *key.split('/'))}.svg").write_text(svg, encoding="utf-8")
+        room -= len(zlib.compress(svg.encode())) * 4 // 3
+        if room >= 0:
+            shown: dict[str, list[Drawn]] = getattr(found, place)
+            shown.setdefault(key, []).append(Drawn(caption, "data:image/svg+xml," + quote(svg, safe=" =:/,;()'")))
     return found
+
+
+Wanted = tuple[str, str, str, str, Callable[[], str | None]]
+"""Where it stands, whose it is, kind, caption, how it is drawn (None: there is nothing to show)."""
+
+
+def _problems_of(document: Json) -> dict[str, Problem]:
+    """Problems of the zoo with the very content that was judged."""
+    from bilevel_verify.reporting.build import zoo_problem
+
+    known = {record["name"]: (zoo_problem(record["name"]), record["hash"]) for record in document["problems"]}
+    return {name: p for name, (p, said) in known.items() if p is not None and p.content_hash() == said}
+
+
+def _wanted(document: Json, problems: dict[str, Problem]) -> Iterator[Wanted]:
+    from bilevel_verify.plot.landscape import penalty, surface
+    from bilevel_verify.plot.smoothness import curvature
+
+    shown = {name: p for name, p in problems.items() if p.kind != "simple_bilevel" and p.dx in (1, 2)}
+    for name, p in shown.items():
+        yield "problems", name, "phi", "The hyper-objective, from truth.", _later(surface, p, COUNT)
+    for name, p in problems.items():
+        runs = _runs_on(document, name)
+        if runs:
+            yield from _of_runs(name, p, runs)
+    for name, p in shown.items():
+        if p.y:
+            said = "The penalty functions beside the hyper-objective, and how far below it they lie."
+            yield "problems", name, "penalty", said, _later(penalty, p, count=CURVE)
+        said = "The curvature behind the Lipschitz constant, and the certified constant in the title."
+        yield "problems", name, "curvature", said, _later(curvature, p, count=COARSE)
+    for statement, row in _along_runs(document, problems):
+        said = f"{row['claim']} on {row['problem']}: measured against bound at every place of the run."
+        yield "statements", statement, "bound", said, _later(_bound, problems[row["problem"]], row)
+
+
+def _later(draw: Callable[..., Picture | None], *arguments: object, **options: object) -> Callable[[], str | None]:
+    return lambda: None if (made := draw(*arguments, **options)) is None else made.to_svg()
+
+
+def _along_runs(document: Json, problems: dict[str, Problem]) -> Iterator[tuple[str, Json]]:
+    """Statement -> its row over steps or epochs that says most: refuted before the smallest margin, 0 of 0 apart."""
+    best: dict[str, tuple[tuple[int, float], Json]] = {}
+    for row in document["rows"]:
+        numbers = [row[k] for k in ("measured", "bound", "margin")]
+        decided = all(isinstance(v, int | float) for v in numbers) and any(numbers[:2])
+        if row["kind"] not in ("step", "epoch") or row["verdict"] not in FAMOUS or not decided:
+            continue
+        given = any(word in (row["reproduce"] or "") for word in (" --reading", " --set", " --knob"))
+        if row["problem"] not in problems or not 3 <= (row["places"] or 0) <= MOST_PLACES or given:
+            continue
+        key = "/".join((row["paper"], row["statement"]))
+        rank = FAMOUS.index(row["verdict"]), float(row["margin"])
+        if key not in best or rank < best[key][0]:
+            best[key] = rank, row
+    for key, (_, row) in sorted(best.items(), key=lambda item: item[1][0]):
+        yield key, row
+
+
+def _bound(problem: Problem, row: Json) -> Picture | None:
+    """The relation of a row along its run; None if the run does not give the margin that the row has."""
+    from bilevel_verify.checks.series import series_of
+    from bilevel_verify.plot.promises import one_series
+
+    details = row["details"]
+    name, claim = "/".join((row["paper"], row["statement"])), row["claim"].partition("/")[0]
+    options = {"eps": details.get("eps"), "x0": details.get("x0"), "method": row["method"]}
+    for shown in series_of(problem, name, claim, **options):
+        tight = shown.tightest
+        if (shown.left, shown.right) == (row["left"], row["right"]) and tight is not None:
+            again = shown.judgements[tight].margin
+            return one_series(shown) if math.isclose(again, row["margin"], rel_tol=1e-6, abs_tol=1e-12) else None
+    return None
+
+
+def _runs_on(document: Json, name: str) -> list[Json]:
+    """One run a method on a problem, all from the start that most methods had: not too long to draw, the finest."""
+    starts: dict[str, dict[str, Json]] = {}
+    for run in document["runs"]:
+        usual = run["problem"] == name and not run["knobs"] and not run["given"] and run["seed"] is None
+        usual = usual and run["status"] in ENDED
+        if usual and 3 <= run["iterations"] <= MOST_ITERATIONS:
+            best = starts.setdefault(repr(run["x0"]), {})
+            known = best.get(run["method"])
+            if known is None or (run["eps"] or 0.0) < (known["eps"] or 0.0):
+                best[run["method"]] = run
+    most = max(starts.values(), key=len, default={})
+    return sorted(most.values(), key=lambda run: run["iterations"])[:METHODS]
+
+
+def _of_runs(name: str, problem: Problem, runs: Sequence[Json]) -> Iterator[Wanted]:
+    """Convergence and paths of the runs of a report, both from runs made once more."""
+    from bilevel_verify.plot.paths import trajectory
+    from bilevel_verify.plot.progress import convergence
+
+    made: dict[str, History] = {}
+
+    def measured() -> Picture | None:
+        made.update(again for run in runs if (again := _again(problem, run)) is not None)
+        return convergence(problem, made) if made else None
+
+    def paths() -> Picture | None:
+        drawn = {label: one.run for label, one in made.items()}
+        return trajectory(drawn, problem, count=COUNT) if drawn else None
+
+    said = "Gap and gradient norm, from truth, against oracle calls."
+    if problem.kind == "simple_bilevel":
+        said = "Distance of both levels to their best values against oracle calls."
+    yield "problems", name, "convergence", said, _later(measured)
+    if problem.kind != "simple_bilevel" and problem.dx in (1, 2):
+        said = "Iterates of these runs; squares are restarts, the circle is the start, the star the output."
+        yield "problems", name, "path", said, _later(paths)
+
+
+def _again(problem: Problem, run: Json) -> tuple[str, History] | None:
+    """A label and the run once more, with its costs; None if it does not end where the report says."""
+    from bilevel_verify.plot.progress import history
+
+    start = {} if run["x0"] is None else {"x0": run["x0"]}
+    try:
+        found = history(problem, run["method"], run["eps"], parameters=run["parameters"], **start)
+    except BilevelVerifyError:
+        return None
+    same = found.run.iterations == run["iterations"] and [float(v) for v in found.run.x] == run["x"]
+    return (f"{run['method']}, eps {run['eps']:g}" if run["eps"] else run["method"], found) if same else None

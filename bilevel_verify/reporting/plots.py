@@ -8,9 +8,12 @@ from.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
+
+from bilevel_verify.reporting.symbols import GREEK
 
 Json = dict[str, Any]
 WIDTH, HEIGHT = 520, 330
@@ -19,6 +22,9 @@ STRIP = (520, 76)
 LEAST_SHARE = 1e-9
 """Smaller shares are drawn here: how tiny a share is says nothing more."""
 MARKS = ("circle", "square", "diamond", "triangle")
+LETTERS = {"eps": "ε", **GREEK}
+_GREEK = re.compile(rf"\b(?:{'|'.join(LETTERS)})\b")
+_POWER = re.compile(r"\*\*(?:\(([^()]*)\)|(-?[\w.]+))")
 KIND_NAMES = {
     "grad_f": "gradients of f",
     "grad_g": "gradients of g",
@@ -308,8 +314,18 @@ def _line(line: Json, number: int, horizontal: _Axis, vertical: _Axis | _ShareAx
         marked = places[2::2] if steps else places
         parts += [_mark(x, y, number) for x, y in marked[:60]]
         parts.append(_mark(LEFT + 15, key, number))
-    parts.append(f'<text class="key" x="{LEFT + 38}" y="{key + 4}">{escape(line["name"])}</text>')
+    parts.append(f'<text class="key" x="{LEFT + 38}" y="{key + 4}">{_key(line["name"])}</text>')
     return parts
+
+
+def _key(name: str) -> str:
+    """The name of a line, its powers raised and its Greek letters written as such: SVG has no formulas."""
+    text = _GREEK.sub(lambda found: LETTERS[found[0]], escape(name))
+    text = text.replace("&lt;=", "≤").replace("&gt;=", "≥")
+    raised = _POWER.sub(
+        lambda found: f'<tspan class="up" dy="-5">{found[1] or found[2]}</tspan><tspan dy="5"> </tspan>', text
+    )
+    return raised.replace("*", "\u2009")
 
 
 def _mark(x: float, y: float, number: int) -> str:

@@ -11,8 +11,10 @@ from bilevel_verify.language import letter_latex, parse, to_latex
 from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
 
 _PART = re.compile(r"[\w.*/+-]")
-_GREEK = "eps|lambda|kappa|phi|theta|delta|sigma|rho|mu|nu|eta|tau"
+_GREEK = "eps|Delta|lambda|kappa|phi|theta|delta|sigma|rho|mu|nu|eta|tau"
 _LETTER = re.compile(rf"\b(?:[A-Za-z]{{1,2}}_[A-Za-z0-9]{{1,6}}|(?:{_GREEK})(?:_\w{{1,6}})?)\b")
+_SIGN = re.compile(r"(<=|>=|==|<|>|=)?\s*(.*)", re.S)
+SIGNS = {"<=": r"\le", ">=": r"\ge", "==": "=", "=": "=", "<": "<", ">": ">"}
 LONGEST = 4000
 
 
@@ -45,7 +47,8 @@ def _pieces(text: str) -> list[tuple[bool, str]]:
     out: list[tuple[bool, str]] = []
     done = 0
     for start, end in _powers(text):
-        found = latex_of(re.sub(r"([\w)])\s+(?=[A-Za-z(])", r"\1*", text[start:end]))
+        piece = re.sub(r"\blambda\b", "lam", text[start:end])
+        found = latex_of(re.sub(r"([\w)])\s+(?=[A-Za-z(])", r"\1*", piece))
         if found is not None and start >= done:
             out += [*_letters(text[done:start]), (True, found)]
             done = end
@@ -97,8 +100,10 @@ def _reach(text: str, at: int, step: int) -> int:
 
 
 def _set(text: str) -> str | None:
-    found = latex_of(text)
-    return None if found is None else to_mathml(found)
+    """A formula, or the right side of a relation with its sign, as MathML."""
+    sign, rest = _SIGN.fullmatch(text.strip()).groups()  # type: ignore[union-attr]  # it matches every text
+    found = latex_of(rest)
+    return None if found is None else to_mathml(f"{SIGNS[sign]} {found}" if sign else found)
 
 
 def latex_of(text: str) -> str | None:

@@ -40,6 +40,8 @@ _LATEX = {
     "≥": r"$\ge$",
     "…": r"\dots{}",
 }
+FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+"""Opens a box that shrinks a table which is wider than the text, and leaves the others as they are."""
 _WORDS = {"not applicable": "n/a"}
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|$~&])")
 
@@ -63,11 +65,11 @@ def latex_matrix(document: Json) -> str:
         own = [name for name in statements if name.partition("/")[0] == paper]
         shown = [p for p in problems if any((name, p) in cells for name in own)]
         head = " & ".join([latex_escape(paper), *(rf"\rotatebox{{90}}{{{latex_escape(p)}}}" for p in shown)])
-        lines += [rf"\begin{{tabular}}{{l{'c' * len(shown)}}}", r"\toprule", head + r" \\", r"\midrule"]
+        lines += [FIT, rf"\begin{{tabular}}{{l{'c' * len(shown)}}}", r"\toprule", head + r" \\", r"\midrule"]
         for name in own:
             entries = [_latex_verdict(cells.get((name, p))) for p in shown]
             lines.append(" & ".join([latex_escape(name.partition("/")[2] or name), *entries]) + r" \\")
-        lines += [r"\bottomrule", r"\end{tabular}", ""]
+        lines += [r"\bottomrule", r"\end{tabular}}", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -91,7 +93,8 @@ def latex_rows(document: Json, count: int = 60, columns: Sequence[str] | None = 
             raise InputError(f"columns: no column {name!r}{nearest(name, _ASKED)}; there are {', '.join(_ASKED)}")
     shown = view("latex") if columns is None else [_ASKED[name] for name in columns]
     lines = [
-        "% needs \\usepackage{booktabs}",
+        "% needs \\usepackage{booktabs,graphicx}",
+        FIT,
         rf"\begin{{tabular}}{{{''.join('r' if c.numeric else 'l' for c in shown)}}}",
         r"\toprule",
         " & ".join(c.latex or latex_escape(c.head) for c in shown) + r" \\",
@@ -99,7 +102,7 @@ def latex_rows(document: Json, count: int = 60, columns: Sequence[str] | None = 
     ]
     for row in worst_rows(document["rows"], count):
         lines.append(" & ".join(_latex_cell(row, c) for c in shown) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [r"\bottomrule", r"\end{tabular}}"]
     return "\n".join(lines) + "\n"
 
 

@@ -81,8 +81,13 @@ def export_rest(store: Store, document: Json, out: str | Path, keys: Iterable[st
     return path
 
 
-def write_document(document: Json, out: str | Path, formats: Sequence[str] = FORMATS) -> Path:
-    """Write a report document in the given formats; every file appears only when it is complete."""
+def write_document(
+    document: Json, out: str | Path, formats: Sequence[str] = FORMATS, columns: Sequence[str] | None = None
+) -> Path:
+    """Write a report document in the given formats; every file appears only when it is complete.
+
+    ``columns`` are those of ``tables/rows.tex``, see :func:`bilevel_verify.reporting.tables.latex_rows`.
+    """
     unknown = sorted(set(formats) - set(FORMATS))
     if unknown:
         raise InputError(f"unknown report format {unknown[0]!r}; there are {', '.join(FORMATS)}")
@@ -94,20 +99,22 @@ def write_document(document: Json, out: str | Path, formats: Sequence[str] = FOR
     document = document | {name: found or document.get(name) for name, found in beside.items()} | {"rates": rates}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_formats(document, folder, page, formats)
+        _write_formats(document, folder, page, formats, columns)
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
     return page
 
 
-def _write_formats(document: Json, folder: Path, page: Path, formats: Sequence[str]) -> None:
+def _write_formats(
+    document: Json, folder: Path, page: Path, formats: Sequence[str], columns: Sequence[str] | None
+) -> None:
     from bilevel_verify.reporting import tables
 
     if "html" in formats:
         from bilevel_verify.reporting.html import render
-        from bilevel_verify.reporting.pictures import problem_pictures
+        from bilevel_verify.reporting.pictures import page_pictures
 
-        _write(page, render(document, problem_pictures(document, folder / "figures") if "figures" in formats else None))
+        _write(page, render(document, page_pictures(document, folder / "figures") if "figures" in formats else None))
     if "json" in formats:
         text = json.dumps(document, indent=None, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         _write(folder / "report.json", text + "\n")
@@ -116,7 +123,7 @@ def _write_formats(document: Json, folder: Path, page: Path, formats: Sequence[s
     if "latex" in formats:
         (folder / "tables").mkdir(exist_ok=True)
         _write(folder / "tables" / "summary.tex", tables.latex_matrix(document))
-        _write(folder / "tables" / "rows.tex", tables.latex_rows(document))
+        _write(folder / "tables" / "rows.tex", tables.latex_rows(document, columns=columns))
     if "figures" in formats:
         from bilevel_verify.reporting.figures import write_figures
 

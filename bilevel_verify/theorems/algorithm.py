@@ -101,6 +101,20 @@ class Program:
             stack.extend(reversed(_inside(statement)))
 
 
+def _mend(source: str, number: int) -> str:
+    """What to change in a line that cannot be read, where that can be seen."""
+    line = source.splitlines()[number - 1 : number]
+    code = line[0].partition("#")[0].strip() if line else ""
+    missing = code.count("(") - code.count(")")
+    if missing:
+        return f"; a {')' if missing > 0 else '('!r} is missing in {code!r}"
+    if re.search(r"\blambda\b", source):
+        return "; write 'lam' for lambda"
+    if found := re.search(r"(?<![\w.])\d+(?=[A-Za-z(])", code):
+        return f"; a '*' is missing after {found[0]!r} in {code!r}"
+    return f"; {code!r} is neither an assignment nor while, if, for, break or return"
+
+
 def _inside(statement: Statement) -> list[Statement]:
     match statement:
         case If(body=body, orelse=orelse):
@@ -144,10 +158,8 @@ def read_program(text: str) -> Program:
     try:
         module = ast.parse(source)
     except SyntaxError as error:
-        hint = "; write 'lam' for lambda" if re.search(r"\blambda\b", source) else ""
-        raise CardError(
-            f"line {error.lineno}: not a statement of this language (column {error.offset}){hint}"
-        ) from None
+        said = f"line {error.lineno}: not a statement of this language (column {error.offset})"
+        raise CardError(said + _mend(source, error.lineno or 1)) from None
     except (RecursionError, MemoryError, ValueError):
         raise CardError("the steps are nested too deeply") from None
     reader = _Reader(source)

@@ -1,6 +1,7 @@
 """Hooks of the site: formulas become MathML while it is built, notebooks become pages; no network is needed.
 
-``BILEVEL_VERIFY_LESSONS=run`` executes the lessons and shows their pictures (about a minute).
+``BILEVEL_VERIFY_LESSONS=run`` executes the lessons and shows their pictures (half a minute).
+``BILEVEL_VERIFY_MANUSCRIPTS=DIR`` adds the marked manuscripts that ``bilevel-verify coverage --out DIR`` wrote.
 """
 
 from __future__ import annotations
@@ -23,8 +24,16 @@ _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.S)
 _INLINE = re.compile(r"(?<![\\$\w])\$([^$\n]+(?:\n[^$\n]+)?)\$(?![\w$])")
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Formulas between dollar signs as MathML; code stays as it is."""
+def manuscripts() -> list[Path]:
+    """The marked manuscripts that the site is to carry; none unless a folder is named."""
+    folder = os.environ.get("BILEVEL_VERIFY_MANUSCRIPTS")
+    return sorted(Path(folder).glob("manuscript-*.html")) if folder else []
+
+
+def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
+    """Formulas between dollar signs as MathML; code stays as it is. The page of the manuscripts lists them."""
+    if page is not None and page.file.src_uri == "manuscripts.md":
+        markdown += "".join(f"\n* [{path.stem.removeprefix('manuscript-')}]({path.name})" for path in manuscripts())
     markdown = _OUTSIDE.sub(lambda found: f"{found[1]} (`{found[2]}` of the repository)", markdown)
     return "".join(part if part.startswith("`") else _with_mathml(part) for part in _FENCED.split(markdown))
 
@@ -35,8 +44,11 @@ def _with_mathml(text: str) -> str:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Every notebook as a page of the same name."""
+    """Every notebook as a page of the same name; the manuscripts as they are."""
     from mkdocs.structure.files import File
+
+    for path in manuscripts():
+        files.append(File.generated(config, path.name, content=path.read_text(encoding="utf-8")))
 
     for path in sorted(Path(config["docs_dir"], "lessons").glob("*.ipynb")):
         files.append(File.generated(config, f"lessons/{path.stem}.md", content=page_of(path)))

@@ -295,7 +295,7 @@ def test_a_plain_row() -> None:
     ],
 )
 def test_the_first_iterations_in_many_digits_decide_nothing_about_the_end(left: str, over: str, rests: bool) -> None:
-    run = SimpleNamespace(status="budget", iterations=128)
+    run = SimpleNamespace(status="budget", iterations=128, note="")
     seen = SimpleNamespace(iterations=lambda: 128)
     case = case_of(run=run, trajectory=seen, below_precision="r is small", digits=60)
     claim = claim_of(link(left), over=over)
@@ -312,7 +312,7 @@ def test_the_first_iterations_in_many_digits_decide_nothing_about_the_end(left: 
 
 def test_a_violation_in_many_digits_keeps_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "confirmed", lambda case, judged, reason: ("refuted", reason))
-    run = SimpleNamespace(status="budget", iterations=128)
+    run = SimpleNamespace(status="budget", iterations=128, note="")
     case = case_of(run=run, trajectory=SimpleNamespace(iterations=lambda: 128), below_precision="r is small", digits=60)
     assert rows.verdict_of(case, judged_of(claim_of(), tally_of(BROKEN)), True) == (
         "refuted",
@@ -326,7 +326,7 @@ def test_without_a_run_there_is_nothing_to_be_cut_short() -> None:
 
 
 def test_a_claim_that_needs_no_run_is_not_cut_short() -> None:
-    case = case_of(run=SimpleNamespace(status="budget", iterations=5), below_precision="r is small")
+    case = case_of(run=SimpleNamespace(status="budget", iterations=5, note=""), below_precision="r is small")
     end = judged_of(claim_of(link("norm(output)"), over="run"), tally_of(TIGHT))
     assert rows.verdict_of(case, end, False) == ("holds", "")
     assert rows.verdict_of(case, judged_of(claim_of(), Tally()), False) == ("not applicable", "vacuous")
@@ -337,13 +337,13 @@ def test_a_claim_that_needs_no_run_is_not_cut_short() -> None:
     ("verdict", "reason"), [("holds", "over the first 5 iterations (budget)"), ("refuted", "why"), ("undecided", "why")]
 )
 def test_only_what_holds_says_how_far_a_cut_run_went(verdict: Any, reason: str) -> None:
-    case = case_of(run=SimpleNamespace(status="budget", iterations=5))
+    case = case_of(run=SimpleNamespace(status="budget", iterations=5, note=""))
     found = rows._cut_short(case, judged_of(claim_of(), tally_of(TIGHT)), verdict, "why")
     assert found == (verdict, reason)
 
 
 def test_a_cut_run_whose_relation_is_open_stays_open() -> None:
-    case = case_of(run=SimpleNamespace(status="budget", iterations=5))
+    case = case_of(run=SimpleNamespace(status="budget", iterations=5, note=""))
     grown = judged_of(claim_of(link("1", "<=", "0"), over="run"), tally_of(BROKEN))
     assert rows._cut_short(case, grown, "refuted", "why") == ("refuted", "why; the run was not even finished")
     assert rows._cut_short(case, grown, "undecided", "tie") == ("undecided", "budget: the run was not finished")
@@ -364,13 +364,13 @@ def test_a_run_cut_short_before_its_conditions_are_known_refutes_nothing(
         ("finished", [so_far], "refuted"),
         ("stationary", [so_far], "refuted"),
     ):
-        case = case_of(run=SimpleNamespace(status=status, iterations=5), premises=premises)
+        case = case_of(run=SimpleNamespace(status=status, iterations=5, note=""), premises=premises)
         found, reason = rows.verdict_of(case, broken, True)
         assert found == verdict, (status, premises)
         if verdict == "undecided":
             assert reason.startswith("budget: the run was not finished, and with it its conditions; violated at 1 of 1")
     held = judged_of(claim_of(), tally_of(TIGHT))
-    case = case_of(run=SimpleNamespace(status="budget", iterations=5), premises=[so_far])
+    case = case_of(run=SimpleNamespace(status="budget", iterations=5, note=""), premises=[so_far])
     assert rows.verdict_of(case, held, True) == ("holds", "over the first 5 iterations (budget)")
 
 

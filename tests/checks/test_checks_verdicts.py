@@ -512,7 +512,7 @@ def case_of(
     local: tuple[str, ...] = (),
     **more: Any,
 ) -> Any:
-    run = SimpleNamespace(status=status, iterations=5)
+    run = SimpleNamespace(status=status, iterations=5, note="")
     base = {"below_precision": "", "whole": False, "digits": None, "trajectory": None}
     instance = SimpleNamespace(local=local)
     request = SimpleNamespace(card=card, statement=Statement(kind="theorem", id="t", define=define or {}))
@@ -687,6 +687,8 @@ def test_a_run_cut_short(status: str, over: str, left: str, op: str, tally: Tall
 def test_why_a_run_ended(status: str, kind: str) -> None:
     assert rows._status_reason(status) == f"{kind}: the run ended as {status}"
     assert rows._status_reason("interrupted") == "budget: the run ended as interrupted"
+    assert rows._status_reason("interrupted", "line 3: x") == "hypothesis: the steps cannot be carried out: line 3: x"
+    assert rows._status_reason("budget", "line 3: x") == "budget: the run was not finished"
 
 
 def test_a_run_below_the_precision_decides_no_end() -> None:

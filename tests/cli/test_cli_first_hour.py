@@ -62,6 +62,130 @@ def test_an_unknown_field_lists_the_known_ones(tmp_path: Path, capsys) -> None:
     assert "domain" in said
 
 
+@pytest.mark.parametrize(
+    ("relation", "ranges", "said", "not_said"),
+    [
+        ("norm(a) <= 4", "a = R**3", "'vectors' or 'matrices'", "'vectors y'"),
+        ("O(x) <= 4", "x = [0, 1]", "check compares numbers", "vectors"),
+        ("softO(x) <= 4", "x = [0, 1]", "is an order", "quantity of scope"),
+        ("norm(a) <= 4", "x = [0, 1]", "--for 'a, b = vectors'", "set over"),
+    ],
+)
+def test_check_says_what_it_takes(capsys, relation, ranges, said, not_said) -> None:
+    assert main(["check", relation, "--for", ranges]) == 2
+    message = capsys.readouterr().err
+    assert said in message
+    assert not_said not in message
+
+
+def test_several_variables_at_once_are_named(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(ONE.format("x1**2").replace('["x1"]', '"x1..x2"'))
+    assert main(["constants", str(path)]) == 2
+    assert 'several at once are "y{1..3}"' in capsys.readouterr().err
+
+
+def test_a_problem_stands_behind_the_method_that_solves_it(capsys) -> None:
+    words = ["gradient-descent", "--eps", "0.1", "--x0=0.1,0.8", "--json"]
+    assert main(["solve", words[0], "zoo:double-well", *words[1:]]) == 0
+    behind = json.loads(capsys.readouterr().out)
+    assert main(["solve", *words, "--problem", "zoo:double-well"]) == 0
+    assert json.loads(capsys.readouterr().out)["x"] == behind["x"]
+
+
+def test_letters_that_are_zero_are_named_where_a_formula_divides_by_them(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text('kind = "bilevel"\nf = "x1**2 + y1"\ng = "3*y1**2 - x1*y1"\nx = ["x1"]\ny = ["y1"]\n')
+    assert main(["solve", "ragd-gs", "--problem", str(path), "--eps", "0.1", "--x0=0.5"]) == 2
+    assert "H_f = 0" in (said := capsys.readouterr().err)
+    assert "a larger bound is valid too" in said
+
+
+def test_the_columns_of_a_latex_table_are_chosen(tmp_path: Path, capsys) -> None:
+    assert (
+        main(
+            [
+                "verify",
+                "restarted-agd-hb/lemma-1",
+                "--problem",
+                "zoo:ridge-cosines",
+                "--eps",
+                "0.1",
+                "--out",
+                str(tmp_path),
+            ]
+        )
+        == 0
+    )
+    words = ["report", str(tmp_path / "report.json"), "--out", str(tmp_path), "--format", "latex", "--columns"]
+    assert main([*words, "claim,eps,formula,certainty"]) == 0
+    table = (tmp_path / "tables" / "rows.tex").read_text(encoding="utf-8")
+    assert r"claim & $\varepsilon$ & formula & certainty \\" in table
+    assert table.count(r"\resizebox") == 1
+    assert main([*words, "clam"]) == 2
+    assert "did you mean 'claim'" in capsys.readouterr().err
+
+
+OWN = """
+[paper]
+key = "mine"
+title = "t"
+[units]
+F = "f"
+X = "x"
+[letters]
+L = {{ unit = "F/X**2", domain = "(0, oo)", from = "constants", meaning = "Lipschitz" }}
+beta = {{ unit = "1", domain = "[0, 1)", meaning = "momentum" }}
+[functions]
+f = {{ arguments = ["X"], value = "F" }}
+grad_f = {{ arguments = ["X"], value = "F/X" }}
+[settings.main.parameters]
+beta = "1/2"
+[[theorem]]
+id = "theorem-1"
+source = "s"
+algorithm = "algorithm-1"
+settings = ["main"]
+  [[theorem.claim]]
+  id = "decrease"
+  over = "step"
+  left = "f(x[k+1])"
+  right = "f(x[k])"
+[[algorithm]]
+id = "algorithm-1"
+source = "s"
+inputs = ["x_int"]
+steps = """
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("x[1] = x[0] - beta*(x[0] - x[0]", "a ')' is missing in 'x[1] = x[0] - beta*(x[0] - x[0]'"),
+        ("x[1] = x[0])", "a '(' is missing"),
+        ("x[1] = 2x[0]", "a '*' is missing after '2'"),
+        ("output x[0]", "neither an assignment nor while"),
+        ("x[1] = lambda*x[0]", "write 'lam' for lambda"),
+    ],
+)
+def test_steps_that_cannot_be_read_say_what_to_change(tmp_path: Path, capsys, line, said) -> None:
+    card = tmp_path / "c.toml"
+    card.write_text(OWN.format() + f'"""\nx[0] = x_int\n{line}\nreturn x[0]\n"""\n')
+    assert main(["verify", "--card", str(card), "--problem", "zoo:cosine-sum", "--x0=1.0,0.8,2.0"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_steps_that_cannot_be_carried_out_name_the_letter(tmp_path: Path, capsys) -> None:
+    card = tmp_path / "c.toml"
+    card.write_text(OWN.format() + '"""\nx[0] = x_int\nx[1] = x[0] - beta*grad_f(x[0])\nreturn x[1]\n"""\n')
+    words = ["verify", "--card", str(card), "--problem", "zoo:cosine-sum", "--x0=1.0,0.8,2.0", "--json"]
+    assert main(words) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["verdict"] == "undecided"
+    assert row["reason"].startswith("hypothesis: the steps cannot be carried out: ")
+    assert "'beta' was never assigned" in row["reason"]
+
+
 def test_a_mistyped_method_of_a_card_is_an_error(tmp_path: Path, capsys) -> None:
     card = tmp_path / "c.toml"
     card.write_text(

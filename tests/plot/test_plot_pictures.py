@@ -342,9 +342,29 @@ def test_plot_on_the_command_line(tmp_path: Path, capsys) -> None:
         (["plot", "scaling", "zoo:double-well", "--eps", "0.1", "--method", "gradient-descent"], "at least two"),
         (["plot", "bound", "zoo:double-well"], "--statement"),
         (["plot", "convergence", "zoo:double-well"], "--method"),
+        (
+            ["plot", "data-profile", "zoo:ridge-cosines", "--eps", "0.1", "--method", "gradient-descent"],
+            "two instances",
+        ),
     ):
         assert main(wrong) == 2
         assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["performance-profile", "data-profile"])
+def test_profiles_on_the_command_line(tmp_path: Path, kind: str) -> None:
+    target = tmp_path / "profile.svg"
+    words = [
+        "plot",
+        kind,
+        "zoo:ridge-cosines",
+        "--among",
+        "zoo:leaving-box",
+        "--method",
+        "gradient-descent,restarted-agd",
+    ]
+    assert main([*words, "--eps", "0.1,0.05", "--out", str(target)]) == 0
+    assert "4 instances" in target.read_text()
 
 
 def test_runs_traces_and_findings_show_themselves_in_a_notebook() -> None:
@@ -372,3 +392,12 @@ def test_a_grid_of_two_coordinates_is_bounded_as_a_whole() -> None:
     p = bv.single_level(f="x1**2 + x2**2", x="x1 x2")
     with pytest.raises(InputError, match="count: 2 to 1000 points"):
         bv.plot.hyper_objective(p, count=1001)
+
+
+@pytest.mark.parametrize(("epochs", "size"), [(61, 6.0), (62, 2.0)])
+def test_crowded_restarts_are_small(epochs: int, size: float) -> None:
+    p, run = halving()
+    places = np.linspace(1, 0, epochs)[:, None] * np.array([1.0, 2.0])
+    many = replace(run, trace=Trace(np.arange(epochs), np.zeros(epochs, dtype=np.int64), {"x": places}))
+    (squares,) = (one for one in bv.plot.trajectory(many, p).axes[0].get_lines() if one.get_marker() == "s")
+    assert squares.get_markersize() == size

@@ -293,3 +293,14 @@ def test_units_and_marks_are_told_apart_in_cells_and_totals() -> None:
 def test_a_new_refutation_is_one_of_the_print_or_of_a_part_of_it(fields: dict[str, object], new: bool) -> None:
     assert is_new_refutation(row("refuted", **fields).to_dict()) is new
     assert is_new_refutation(row("holds", **fields).to_dict()) is False
+
+
+def test_sides_of_relations_are_set_and_escaped_for_the_table_of_rows() -> None:
+    rows = document_of(verifications())["rows"][:2]
+    rows[0] |= {"left": "<img src=x onerror=alert(1)>", "right": "<= B**2"}
+    rows[1] |= {"left": "x**2", "right": None, "reason": "y**2"}
+    table = row_table(rows, 2)
+    found = {table["texts"][number]: text for number, text in table["formulas"].items()}
+    assert found["<img src=x onerror=alert(1)>"] == "<code>&lt;img src=x onerror=alert(1)&gt;</code>"
+    assert found["<= B**2"].startswith("<math><mrow><mo>≤</mo>")
+    assert set(found) == {"<img src=x onerror=alert(1)>", "<= B**2", "x**2"}  # a reason is prose, no formula

@@ -244,7 +244,8 @@ def report_command(arguments: argparse.Namespace) -> int:
             document = document_of_store(store, title=title, command=words, failures=failures)
             if arguments.export:
                 _export(store, Path(out), arguments.export, None)
-    page = write_document(document, out, formats)
+    columns = arguments.columns.replace(",", " ").split() if arguments.columns else None
+    page = write_document(document, out, formats, columns)
     if arguments.json:
         output.print_json({"report": str(page), "summary": document["summary"]})
     else:

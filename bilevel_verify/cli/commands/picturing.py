@@ -154,6 +154,25 @@ def _curvature(arguments: Any) -> Any:
     return curvature(_problem(arguments), arguments.letter, **_window(arguments))
 
 
+def _profile(arguments: argparse.Namespace) -> Any:
+    """Runs of every method on every problem at every tolerance; a start is each problem's own."""
+    from bilevel_verify import plot
+    from bilevel_verify.solving import solve
+
+    problems = [values.problem_of(arguments)[0], *(values.other_problem(name, arguments) for name in arguments.among)]
+    given = values.tolerances(arguments.eps)
+    tolerances: list[float | None] = [None] if given is None else [*given]
+    options = _run_options(arguments)
+    runs = [
+        solve(values.member_of(family, eps), name, eps=eps, **options)
+        for family in problems
+        for eps in tolerances
+        for name in _methods(arguments)
+    ]
+    draw = plot.performance_profile if arguments.kind == "performance-profile" else plot.data_profile
+    return draw(runs)
+
+
 DRAW = {
     "hyper-objective": _hyper_objective,
     "penalty": _penalty,
@@ -163,4 +182,6 @@ DRAW = {
     "margins": _margins,
     "scaling": _scaling,
     "curvature": _curvature,
+    "performance-profile": _profile,
+    "data-profile": _profile,
 }

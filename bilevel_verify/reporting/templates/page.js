@@ -164,7 +164,9 @@
       if (v === null || v === "") continue;
       const dt = document.createElement("dt"), dd = document.createElement("dd");
       dt.textContent = name;
-      dd.textContent = v;
+      const set = data.textual.includes(name) && data.formulas[columns[name][i]];
+      if (set && (name === "left" || name === "right")) dd.innerHTML = set; // escaped where it was made
+      else dd.textContent = v;
       list.append(dt, dd);
     }
     details.append(summary, list);

@@ -56,11 +56,10 @@ def assert_hypergradient(
             got = vector(call(function, asked, x.copy(), where=where, limit=chosen), instance.dx, where)
             exact = instance.grad_phi(x)
             if not gap(got, exact) <= tolerance:
-                kept = number > 1 and looks_like(instance, x, got, first if number == 2 else second)
+                before = None if number == 1 else first if number == 2 else second
+                hint = looks_like(instance, x, got, before, asked.log)
                 detail = f"got {got.tolist()}, exact {exact.tolist()}, relative error {gap(got, exact):.2g}"
-                raise BrokenContract(
-                    "wrong hypergradient", where, f"{detail} > {tolerance:g}{kept or looks_like(instance, x, got)}"
-                )
+                raise BrokenContract("wrong hypergradient", where, f"{detail} > {tolerance:g}{hint}")
 
     def describe(data: bytes) -> str:
         instance, points = places(data)

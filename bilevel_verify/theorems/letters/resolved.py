@@ -160,7 +160,11 @@ class Resolved:
         zero = ", ".join(
             f"{name} = 0" for name, letter in self.letters.items() if letter.value == 0 and not letter.formula
         )
-        hint = f" ({zero}; a larger bound is valid too, give it in values=)" if zero and "zero" in causes else ""
+        hint = (
+            f" ({zero}; a larger bound is valid too, give it in values=)"
+            if zero and ("zero" in causes or "may be 0" in causes)
+            else ""
+        )
         return causes + hint + (f"; without it no {resting}" if roots and resting else "")
 
 

@@ -13,7 +13,7 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.latex import Notation, is_latex, read_formula
 from bilevel_verify.latex.source import symbols
 from bilevel_verify.latex.source.symbols import COMPARABLE
-from bilevel_verify.theorems.card_parts import Condition, Domain, Expression, Link, Mark, Scope
+from bilevel_verify.theorems.card_parts import ORDER_SYMBOLS, Condition, Domain, Expression, Link, Mark, Scope
 from bilevel_verify.theorems.vocabulary import (
     ARGUMENTS,
     FUNCTIONS_OF_SCOPE,
@@ -76,11 +76,16 @@ class Place:
         """A place inside this one."""
         return replace(self, parts=self.parts + parts)
 
-    def mend_scope(self, scope: Scope) -> str:
-        """What to change where a quantity is not of the scope; a formula alone (``check``) has no scope to set."""
+    def out_of_scope(self, name: str, scopes: list[Scope], here: Scope) -> str:
+        """What is wrong where a quantity is not of the scope, and what to change; a formula alone has no scope."""
+        if self.alone and name in ORDER_SYMBOLS:
+            return (
+                "is an order, and needs what tends to where: a claim of a card (docs/cards.md); check compares numbers"
+            )
+        said = f"is a quantity of scope {' or '.join(scopes)}, not of {here}"
         if self.alone:
-            return "letters that are vectors are declared as such: --for 'a, b = vectors'"
-        return f'set over = "{scope}" or take it out'
+            return f"{said}; letters that are vectors are declared as such: --for 'a, b = vectors'"
+        return f'{said}; set over = "{scopes[0]}" or take it out'
 
     def fail(self, message: str) -> CardError:
         """The error, in the words of the card language page: file: place: message."""
@@ -257,9 +262,7 @@ def check(node: Node, names: Names, place: Place, text: str, bound: frozenset[st
 
     def unknown(name: str, what: str, column: int, known: Collection[str], scopes: list[Scope]) -> CardError:
         if scopes:
-            scope = " or ".join(scopes)
-            text = f"'{name}' (column {column}) is a quantity of scope {scope}, not of {names.scope}"
-            return place.fail(f"{text}; {place.mend_scope(scopes[0])}")
+            return place.fail(f"'{name}' (column {column}) {place.out_of_scope(name, scopes, names.scope)}")
         return place.fail(f"unknown {what} '{name}' (column {column}){nearest(name, known)}")
 
     match node:
@@ -391,9 +394,8 @@ def _domain_of(text: str, place: Place, names: Names) -> Domain:
                 stripped[0] == "[",
                 stripped[-1] == "]",
             )
-    raise place.fail(
-        f"{text!r} is not a range; write '(0, oo)', '[mu, oo)', 'integers 1..', 'vectors', 'domain' or 'vectors y'"
-    )
+    others = "'vectors' or 'matrices'" if place.alone else "'vectors', 'domain' or 'vectors y'"
+    raise place.fail(f"{text!r} is not a range; write '(0, oo)', '[mu, oo)', 'integers 1..', {others}")
 
 
 def _top_comma(text: str) -> int | None:

@@ -238,5 +238,8 @@ def enclosure_of(ball: Any, certainty: Certainty, method: str) -> Enclosure:
 def _float_ball(ball: flint.arb) -> tuple[float, float]:
     low, high = floats_of(ball)
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise MathematicalError("the ball evaluation lost all information; raise the precision or move the point")
+        raise MathematicalError(
+            "no finite value is proved at this point: a formula has none there (as log at 0), or the balls lost all "
+            "information; move the point or raise the precision"
+        )
     return centred(low, high)

@@ -71,7 +71,8 @@ class Minimum:
         if not np.isfinite(self.lower):
             raise MathematicalError(
                 f"inf phi is only known to lie in [{self.lower:g}, {self.upper:.17g}]; best point {self.x.tolist()}. "
-                "Declare a bounded domain for x to get a lower bound"
+                "Declare a domain for x that is bounded and keeps away from points where a formula has no value "
+                "(as log at 0), to get a lower bound"
             )
         return between(self.lower, self.upper, certainty, self.method, self.attained)
 

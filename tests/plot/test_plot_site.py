@@ -1,0 +1,62 @@
+"""The site is built in strict mode from the pages of the repository, with the network out of reach."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="extra: docs (mkdocs) is not here")
+
+
+def without_network(command: list[str]) -> list[str]:
+    """In a name space without a network where the system gives one; elsewhere through a proxy that is not there."""
+    alone = ["unshare", "-n", "-r"]
+    found = shutil.which("unshare") and subprocess.run([*alone, "true"], capture_output=True, check=False)
+    return [*alone, *command] if found and found.returncode == 0 else command
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    (papers := tmp_path_factory.mktemp("papers")).joinpath("manuscript-mine.html").write_text("<p>marked</p>")
+    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", "docs/site/mkdocs.yml", "-d", str(folder)]
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+    environment = (
+        os.environ
+        | nowhere
+        | {"NO_MKDOCS_2_WARNING": "1", "BILEVEL_VERIFY_MANUSCRIPTS": str(papers), "PYTHONPATH": str(ROOT)}
+    )
+    done = subprocess.run(
+        without_network(command), cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return folder
+
+
+def test_every_page_is_there(site: Path) -> None:
+    pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
+    named = re.findall(r"([\w/-]+)\.(?:md|ipynb)", (ROOT / "docs" / "site" / "mkdocs.yml").read_text(encoding="utf-8"))
+    wanted = {f"{name}.html" for name in named if name != "install-size"}
+    assert len(wanted) > 25
+    assert wanted <= pages, wanted - pages
+
+
+def test_formulas_are_set_and_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    text = (site / "theory" / "constants.html").read_text(encoding="utf-8")
+    assert "<math" in text
+    for page in site.rglob("*.html"):
+        shown = page.read_text(encoding="utf-8")
+        assert not re.findall(r'<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="https?://', shown), page
+
+
+def test_manuscripts_are_carried_and_listed(site: Path) -> None:
+    assert (site / "manuscript-mine.html").read_text(encoding="utf-8") == "<p>marked</p>"
+    assert 'href="manuscript-mine.html">mine</a>' in (site / "manuscripts.html").read_text(encoding="utf-8")
