@@ -1,23 +1,30 @@
 """What becomes of the sentences of an experimental section: verdicts from exact paired tests on counts.
 
 ``faster``: oracle calls to the target, known between two rows of a curve; each p-value takes the end against it.
-``comparable``: the same, within a factor of two both ways. ``lower``: the value of the measure at the end of the run.
+``comparable``: the same, within a factor of two both ways. ``lower``: the value of the measure after equally many
+calls.
 A sentence about several rivals is supported if the test says so of each of them, reversed if of one of them it says the
-opposite at the level divided by their number. Where a method is at the target in its first step from every start, the
-instance decides nothing.
+opposite at the level divided by their number. Nothing is held against an arm that was treated worse (``alike``), and
+where a method is at the target in its first step from every start, the instance decides nothing.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from bilevel_verify.experiments.alike import excuse, unmeasured
 from bilevel_verify.experiments.files import Claim, Experiment
-from bilevel_verify.experiments.paired import BAND, LEVEL, Paired, Range, compare_ranges
+from bilevel_verify.experiments.paired import BAND, LEVEL, Paired, compare_ranges
 from bilevel_verify.experiments.running import Finished
+from bilevel_verify.experiments.targets import Range, cost, diverged, target_of, values
 
 Verdict = Literal["supported", "not supported", "reversed", "not comparable"]
+Both = tuple[list[Range], list[Range]]
+"""Numbers of a method and of its rival, seed by seed."""
 FEWEST = 5
 """Fewest seeds: below, no exact test reaches the level."""
 
@@ -34,32 +41,10 @@ class Judged:
 
 
 def targets(found: Finished, variant: str) -> list[float | None]:
-    """The target of every seed: ``value``, or the first value less a ``fraction`` of the best decrease of all."""
+    """The target of every seed."""
     size, measure = found.experiment.size[found.size], found.experiment.measure
-    if "value" in size.target:
-        return [float(size.target["value"])] * size.seeds
-    result: list[float | None] = []
-    for seed in range(size.seeds):
-        curves = [_values(answers[seed], measure) for (v, _), answers in found.answers.items() if v == variant]
-        firsts, lows = [c[0] for c in curves if c], [min(c) for c in curves if c]
-        if not firsts or not min(lows) < max(firsts):
-            result.append(None)
-        else:
-            result.append(max(firsts) - float(size.target["fraction"]) * (max(firsts) - min(lows)))
-    return result
-
-
-def cost(answer: dict[str, Any] | None, measure: str, target: float | None) -> Range:
-    """Oracle calls until the measure first is at or below the target: more than the first number, at most the second.
-
-    Curves are measured here and there, so the crossing lies between two rows; without one the second is infinite.
-    """
-    before = 0.0
-    for row in (answer or {}).get("curve", ()):
-        if target is not None and row.get(measure) is not None and row[measure] <= target:
-            return before, float(row["calls"])
-        before = float(row["calls"])
-    return before, math.inf
+    runs = [answers for (v, _), answers in found.answers.items() if v == variant]
+    return [target_of([r[seed] for r in runs], measure, size.target) for seed in range(size.seeds)]
 
 
 def costs(found: Finished, variant: str, entry: str) -> list[Range]:
@@ -70,18 +55,25 @@ def costs(found: Finished, variant: str, entry: str) -> list[Range]:
 
 def lowest(found: Finished, variant: str, entry: str, measure: str) -> list[float]:
     """The best value of a measure, seed by seed; infinite where there is none."""
-    curves = [_values(a, measure) for a in found.answers[variant, entry]]
+    curves = [values(a, measure) for a in found.answers[variant, entry]]
     return [max(min(c), 0.0) if c else math.inf for c in curves]
 
 
-def at_the_end(found: Finished, variant: str, entry: str, measure: str) -> list[float]:
-    """The value of a measure at the end of the run, seed by seed; infinite where it is not a number."""
-    rows = [a["curve"][-1] if a and a["curve"] else {} for a in found.answers[variant, entry]]
-    return [max(row[measure], 0.0) if row.get(measure) is not None else math.inf for row in rows]
+def at_common_calls(found: Finished, variant: str, pair: tuple[str, str], measure: str) -> Both:
+    """The values of a measure for two methods, seed by seed, where the one that stopped earlier stopped.
 
-
-def _values(answer: dict[str, Any] | None, measure: str) -> list[float]:
-    return [row[measure] for row in (answer or {}).get("curve", ()) if row.get(measure) is not None]
+    Infinite where it is not a number, or the run diverged. Each is the last row of a curve that is not beyond the
+    common number of calls.
+    """
+    columns: Both = ([], [])
+    for answers in zip(*(found.answers[variant, name] for name in pair)):
+        curves = [() if answer is None or diverged(answer) else answer["curve"] for answer in answers]
+        common = min((curve[-1]["calls"] for curve in curves if curve), default=0)
+        for column, curve in zip(columns, curves):
+            last: dict[str, Any] = next((row for row in reversed(curve) if row["calls"] <= common), {})
+            value = max(last[measure], 0.0) if last.get(measure) is not None else math.inf
+            column.append((value, value))
+    return columns
 
 
 def judge(found: Finished) -> list[Judged]:
@@ -99,68 +91,89 @@ def _complete(judged: Judged) -> Judged:
 
 
 def _judge(found: Finished, claim: Claim, variant: str) -> Judged:
-    size = found.experiment.size[found.size]
-    there = {name for v, name in found.answers if v == variant}
-    absent = [name for name in (*claim.better, *claim.than) if name not in there]
-    if absent:
-        return Judged(claim, variant, "not comparable", f"not run here: {', '.join(absent)}", {})
-    if any(a is None for name in (*claim.better, *claim.than) for a in found.answers[variant, name]):
-        return Judged(claim, variant, "not comparable", "some runs have no answer", {})
-    if size.seeds < FEWEST:
-        return Judged(claim, variant, "not comparable", f"{size.seeds} seeds; an exact test needs {FEWEST}", {})
-    if lucky := [name for name in (*claim.better, *claim.than) if _at_once(found, variant, name)]:
-        reason = f"{', '.join(lucky)}: at the target in the first step from every start, which says nothing of the rest"
+    if reason := _undecidable(found, claim, variant):
         return Judged(claim, variant, "not comparable", reason, {})
-    pairs: dict[tuple[str, str], Paired] = {}
-    for name in claim.better:
-        for rival in claim.than:
-            numbers = [_numbers(found, claim, variant, n) for n in (name, rival)]
-            if all(math.isinf(high) for _, high in (*numbers[0], *numbers[1])):
-                reason = f"neither {name} nor {rival} reaches the target within the budget"
-                return Judged(claim, variant, "not comparable", reason, pairs)
-            if claim.kind == "comparable":
-                verdict, reason = _within(numbers[0], numbers[1])
-                pairs[name, rival] = compare_ranges(numbers[0], numbers[1])
-                if verdict is not None:
-                    return Judged(claim, variant, verdict, f"{name} and {rival}: {reason}", pairs)
-            else:
-                pairs[name, rival] = compare_ranges(numbers[0], numbers[1])
+    numbers = {pair: _numbers(found, claim, variant, pair) for pair in itertools.product(claim.better, claim.than)}
+    pairs = {pair: compare_ranges(*both) for pair, both in numbers.items()}
+    for (name, rival), both in numbers.items():
+        if all(math.isinf(high) for column in both for _, high in column):
+            reason = f"neither {name} nor {rival} reaches the target within the budget"
+            return Judged(claim, variant, "not comparable", reason, pairs)
     if claim.kind == "comparable":
-        return Judged(claim, variant, "supported", f"within a factor of {BAND:g} both ways, each p <= {LEVEL}", pairs)
-    return _of_pairs(claim, variant, pairs)
+        verdict, reason = _within(found, variant, numbers)
+    else:
+        verdict, reason = _before(found, variant, pairs)
+    return Judged(claim, variant, verdict, reason, pairs)
+
+
+def _undecidable(found: Finished, claim: Claim, variant: str) -> str:
+    """Why the runs decide nothing, whatever they show; empty where they may."""
+    size, arms, measure = found.experiment.size[found.size], (*claim.better, *claim.than), _measure(found, claim)
+    there = {name for v, name in found.answers if v == variant}
+    if absent := [name for name in arms if name not in there]:
+        return f"not run here: {', '.join(absent)}"
+    if any(a is None for name in arms for a in found.answers[variant, name]):
+        return "some runs have no answer"
+    if size.seeds < FEWEST:
+        return f"{size.seeds} seeds; an exact test needs {FEWEST}"
+    if blind := [name for name in arms if unmeasured(found.answers[variant, name], measure)]:
+        return f"{measure} is not measured for {', '.join(blind)}"
+    if lucky := [name for name in arms if _at_once(found, variant, name)]:
+        return f"{', '.join(lucky)}: at the target in the first step from every start, which says nothing of the rest"
+    return ""
 
 
 def _at_once(found: Finished, variant: str, entry: str) -> bool:
     """Whether the first step reaches the target on every seed: the start is special for this method."""
     measure, reached = found.experiment.measure, []
     for answer, target in zip(found.answers[variant, entry], targets(found, variant)):
-        first = _values(answer, measure)[:2]
+        first = values(answer, measure)[:2]
         reached.append(target is not None and bool(first) and min(first) <= target)
     return all(reached)
 
 
-def _numbers(found: Finished, claim: Claim, variant: str, entry: str) -> list[Range]:
-    if claim.kind != "lower":
-        return costs(found, variant, entry)
-    return [(v, v) for v in at_the_end(found, variant, entry, claim.measure or found.experiment.measure)]
+def _measure(found: Finished, claim: Claim) -> str:
+    return claim.measure or found.experiment.measure
 
 
-def _within(first: list[Range], second: list[Range]) -> tuple[Verdict | None, str]:
-    """None where both one-sided tests say that the ratio is inside the band."""
-    above, below = compare_ranges(first, second, BAND), compare_ranges(first, second, 1 / BAND)
-    if above.less <= LEVEL and below.more <= LEVEL:
-        return None, ""
-    outside = above.more <= LEVEL or below.less <= LEVEL
-    return "reversed" if outside else "not supported", f"p = {above.less:.3g}, {below.more:.3g} for a ratio in the band"
+def _numbers(found: Finished, claim: Claim, variant: str, pair: tuple[str, str]) -> Both:
+    if claim.kind == "lower":
+        return at_common_calls(found, variant, pair, _measure(found, claim))
+    return costs(found, variant, pair[0]), costs(found, variant, pair[1])
 
 
-def _of_pairs(claim: Claim, variant: str, pairs: dict[tuple[str, str], Paired]) -> Judged:
-    against = [names for names, test in pairs.items() if test.more <= LEVEL / len(pairs)]
+def _within(found: Finished, variant: str, numbers: Mapping[tuple[str, str], Both]) -> tuple[Verdict, str]:
+    """``comparable``: one-sided tests that the ratio is inside the band, or outside at a divided level."""
+    inside, outside, excuses = [], [], {}
+    for (name, rival), (first, second) in numbers.items():
+        above, below = compare_ranges(first, second, BAND), compare_ranges(first, second, 1 / BAND)
+        ways = excuse(found, variant, name, rival), excuse(found, variant, rival, name)
+        inside.append(above.less <= LEVEL and below.more <= LEVEL)
+        beyond = above.more <= LEVEL / len(numbers), below.less <= LEVEL / len(numbers)
+        if any(out and not way for out, way in zip(beyond, ways)):
+            outside.append(f"{name} and {rival} are further apart than a factor of {BAND:g}")
+        excuses[name, rival] = "; ".join(way for way in ways if way)
+    if outside:
+        return "reversed", "; ".join(outside)
+    weak = [pair for pair, good in zip(numbers, inside) if not good]
+    if clear := [f"{name} and {rival}" for name, rival in weak if not excuses[name, rival]]:
+        return "not supported", f"no test puts the ratio into the band: {', '.join(clear)}"
+    unlike = [excuses[pair] for pair in (weak or numbers) if excuses[pair]]
+    if unlike:
+        return "not comparable", "; ".join(dict.fromkeys(unlike))
+    return "supported", f"within a factor of {BAND:g} both ways, each p <= {LEVEL}"
+
+
+def _before(found: Finished, variant: str, pairs: Mapping[tuple[str, str], Paired]) -> tuple[Verdict, str]:
+    """``faster`` and ``lower``: who comes before whom, and whether that can be held against the one behind."""
+    behind = {pair: excuse(found, variant, *pair) for pair in pairs}
+    against = [pair for pair, test in pairs.items() if test.more <= LEVEL / len(pairs) and not behind[pair]]
     if against:
-        words = ", ".join(f"{rival} before {name}" for name, rival in against)
-        return Judged(claim, variant, "reversed", words, pairs)
-    weak = [names for names, test in pairs.items() if test.less > LEVEL]
-    if weak:
-        words = ", ".join(f"{name} against {rival}: p = {pairs[name, rival].less:.3g}" for name, rival in weak)
-        return Judged(claim, variant, "not supported", words, pairs)
-    return Judged(claim, variant, "supported", f"each p <= {LEVEL}", pairs)
+        return "reversed", ", ".join(f"{rival} before {name}" for name, rival in against)
+    weak = [pair for pair, test in pairs.items() if test.less > LEVEL]
+    if clear := [pair for pair in weak if not behind[pair]]:
+        return "not supported", ", ".join(f"{a} against {b}: p = {pairs[a, b].less:.3g}" for a, b in clear)
+    unlike = [behind[pair] for pair in weak] if weak else [excuse(found, variant, b, a) for a, b in pairs]
+    if any(unlike):
+        return "not comparable", "; ".join(dict.fromkeys(reason for reason in unlike if reason))
+    return "supported", f"each p <= {LEVEL}"

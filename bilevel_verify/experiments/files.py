@@ -25,7 +25,7 @@ PROBLEMS = ("cleaning", "tuning", "representation", "completion", "minimax", "re
 KINDS = ("faster", "comparable", "lower")
 _HEAD = {"name", "paper", "section", "title", "problem", "measure", "open", "variants", "size", "methods", "claims"}
 _SIZE = {"data", "seeds", "calls", "iterations", "points", "seconds", "target", "retrain", "passes", "options"}
-_METHOD = {"method", "letters", "grid", "note", "sizes"}
+_METHOD = {"method", "letters", "grid", "open", "note", "sizes"}
 _CLAIM = {"sentence", "kind", "better", "than", "variants", "missing", "measure"}
 
 
@@ -55,7 +55,10 @@ class Size:
 
 @dataclass(frozen=True)
 class Entry:
-    """A method of an experiment: letter -> number or formula, knob -> printed values in their order."""
+    """A method of an experiment: letter -> number or formula, knob -> printed values in their order.
+
+    ``open`` : letters and knobs whose values the paper does not print, and that matter for how fast the method is.
+    """
 
     name: str
     method: str
@@ -63,6 +66,7 @@ class Entry:
     grid: Mapping[str, tuple[float, ...]]
     note: str
     sizes: tuple[str, ...]
+    open: tuple[str, ...] = ()
 
     @property
     def points(self) -> int:
@@ -140,6 +144,9 @@ def read(path: Path) -> Experiment:
             raise InputError(f"{path.name}: {field} is missing")
     if data["problem"] not in PROBLEMS:
         raise InputError(f"{path.name}: problem must be one of {', '.join(PROBLEMS)}, not {data['problem']!r}")
+    for size, table in data["size"].items():
+        if data["measure"] == "validation" and not table.get("retrain"):
+            raise InputError(f"{path.name}: size.{size}: the measure 'validation' needs retrain = true")
     variants = data.get("variants", {"": {}})
     entries = {name: _entry(name, table, path.name) for name, table in data["methods"].items()}
     return Experiment(
@@ -174,8 +181,11 @@ def _entry(name: str, table: Mapping[str, Any], where: str) -> Entry:
     grid = {knob: tuple(float(v) for v in values) for knob, values in table.get("grid", {}).items()}
     if not all(grid.values()):
         raise InputError(f"{where}: methods.{name}: a grid without values")
-    sizes = tuple(table.get("sizes", SIZES))
-    return Entry(name, table.get("method", name), table.get("letters", {}), grid, table.get("note", ""), sizes)
+    letters, sizes, chosen = table.get("letters", {}), tuple(table.get("sizes", SIZES)), tuple(table.get("open", ()))
+    for letter in chosen:
+        if letter not in (known := [*letters, *grid]):
+            raise InputError(f"{where}: methods.{name}: open names {letter!r}{nearest(letter, known)}, no letter here")
+    return Entry(name, table.get("method", name), letters, grid, table.get("note", ""), sizes, chosen)
 
 
 def _claim(table: Mapping[str, Any], entries: Mapping[str, Entry], variants: Mapping[str, Any], where: str) -> Claim:

@@ -16,9 +16,13 @@ from bilevel_verify.experiments.running import Finished
 
 LINES = ("-", "--", "-.", ":")
 HEAD = f"""Costs are oracle calls of all kinds, exactly counted. Verdicts rest on the exact signed-rank test over the
-seeds (level {LEVEL:g}, comparable: within a factor of {BAND:g}); times are of this machine and decide nothing.
-Tuning: all pairs of the first two letters, then one letter after the other, over the values of the printed lists that
-the size admits, alike for all methods, on a seed of its own.
+seeds (level {LEVEL:g} a sentence, comparable: within a factor of {BAND:g}) and speak of the data, sizes and targets
+named here; times are of this machine and decide nothing.
+Tuning: all pairs of the first two letters, then one letter after the other, over the values of the lists that the size
+admits, alike for all methods, on a seed of its own; kept is what reaches the target in the fewest calls.
+Nothing is held against a method with fewer than 1/{BAND:g} of the points of tuning of the other, or with a letter that
+the paper does not print (fixed here, or best at an end of our list): such a comparison is "not comparable".
+Effects go from -1 (fewer calls, or lower, on every seed) to +1. Pictures: `NAME.svg`; all numbers: `data.json`.
 """
 
 
@@ -55,7 +59,7 @@ def text_of(found: Finished, verdicts: list[Judged]) -> str:
     lines += ["", "Left open by the print, and chosen:", "", *(f"- {choice}" for choice in one.open), ""]
     for variant in one.variants:
         lines += _variant(found, variant)
-    lines += ["", f"![{one.name}]({one.name}.svg)", ""]
+    lines += [f"Picture: `{one.name}.svg`.", ""]
     for j in verdicts:
         lines += [f'- "{j.claim.sentence}" ({j.variant or "one variant"}): **{j.verdict}** ({j.reason}).']
         lines += [
@@ -174,7 +178,8 @@ def figure(found: Finished, path: Path) -> None:
                 axes = drawing.add_subplot(len(one.variants), 2, 2 * row + column + 1)
                 for place, (name, answers) in enumerate((n, a) for (v, n), a in found.answers.items() if v == variant):
                     rows = [r for r in (answers[0] or {}).get("curve", ()) if r.get(one.measure) is not None]
-                    x, y = [r[across] for r in rows], [max(r[one.measure], 1e-18) for r in rows]
+                    top = 1e3 * max(rows[0][one.measure], 1e-18) if rows else 0.0  # what diverges leaves the picture
+                    x, y = [r[across] for r in rows], [min(max(r[one.measure], 1e-18), top) for r in rows]
                     axes.plot(x, y, LINES[place % 4], label=name, linewidth=1.2)
                 if any(np.size(line.get_xdata()) for line in axes.lines):  # matplotlib takes no logarithm of nothing
                     axes.set_xscale("log")

@@ -19,8 +19,8 @@ from bilevel_verify.oracles.convention import KIND_OF
 from bilevel_verify.oracles.external import ExternalProblem
 
 FloatArray = NDArray[np.float64]
-GROWTH, RETRAINED = 1.05, 1.2
-"""A curve is measured where the calls have grown by this factor; the second where the lower level is solved for it."""
+GROWTH, DEAR = 1.05, 1.2
+"""A curve is measured where the calls have grown by this factor; the second where something is solved for it."""
 OUTER = ("grad_f", "grad_x_f")
 """Oracles that a method asks once an outer iteration, at its own x and y."""
 
@@ -87,7 +87,7 @@ def work(cell: Cell) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed: int) -> dict[str, Any]:
     """One run of a method on an instance."""
-    curve = Curve(made, RETRAINED if size.retrain else GROWTH)
+    curve = Curve(made, DEAR if made.dear else GROWTH)
     problem: Any = ExternalProblem(made.model, entry.name, made.around, curve)
     letters = letters_of(entry, knobs, made.constants)
     budget = {"calls": size.calls, "iterations": size.iterations}

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bilevel_verify.experiments.claims import cost, judge, targets
+from bilevel_verify.experiments.alike import points
+from bilevel_verify.experiments.claims import at_common_calls, judge, targets
 from bilevel_verify.experiments.files import Claim, Entry, Experiment, Size
 from bilevel_verify.experiments.instances import detector
 from bilevel_verify.experiments.paired import compare
-from bilevel_verify.experiments.running import Finished, Search, thinned
+from bilevel_verify.experiments.running import Finished, Search, choose_alike, thinned
+from bilevel_verify.experiments.targets import cost
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -84,6 +88,7 @@ def _finished(kind: str, reach: dict[str, list[int]], seeds: int = 5, missing: t
         ("faster", {"a": [0] * 5, "b": [0] * 5, "c": [10] * 5}, "not comparable"),
         ("comparable", {"a": [10] * 5, "b": [11, 9, 12, 15, 8]}, "supported"),
         ("comparable", {"a": [10] * 5, "b": [40] * 5}, "reversed"),
+        ("comparable", {"a": [10] * 5, "b": [40] * 5, "c": [10] * 5}, "not supported"),  # 1/32 > 0.05/2
         ("comparable", {"a": [10] * 5, "b": [10, 10, 10, 10, 90]}, "not supported"),
         ("lower", {"a": [10] * 5, "b": [0] * 5}, "supported"),
     ],
@@ -150,11 +155,153 @@ def test_the_search_takes_one_letter_after_the_other_and_survives_divergence() -
     pairs = [{"inner": i, "eta": e, "gd": 10.0} for i in (0.1, 1.0) for e in (1.0, 5.0)]
     assert search.round(0) == pairs
     search.learn(list(zip(pairs, [{"score": 0.5}, {"score": None}, None, {"score": 0.4}])))
+    choose_alike([search])
     assert search.best == pairs[3]
     assert search.round(1) == [{**pairs[3], "gd": v} for v in (5.0, 10.0, 20.0)]
     search.learn([({**pairs[3], "gd": 5.0}, {"score": 0.3})])
+    choose_alike([search])
     assert search.best == {**pairs[3], "gd": 5.0}
     assert search.round(2) == []
     assert len(search.tried) == 5
     assert thinned((1, 2, 3, 4, 5, 6), 3) == (1, 3, 6)
     assert thinned((1, 2, 3), 1) == (2,)
+
+
+def test_tuning_keeps_what_is_first_at_the_target_of_all_methods() -> None:
+    found = _finished("faster", {"a": [10] * 5, "b": [10] * 5})
+    one = {name: Entry(name, name, {}, {"eta": (1.0, 2.0, 3.0)}, "", ("small",)) for name in "ab"}
+    first, second = (Search(found.experiment, "small", "", one[name]) for name in "ab")
+    runs = [([1, 50], [1.0, 0.0]), ([1, 20], [1.0, 0.05]), ([1, 9], [1.0, 0.2])]
+    answers = [{**_answer(*run), "score": run[1][1]} for run in runs]
+    first.learn(list(zip([{"eta": v} for v in (1.0, 2.0, 3.0)], answers)))
+    choose_alike([first])
+    assert first.best == {"eta": 2.0}  # target 0.1; 0.0 comes later, 0.2 never
+    second.learn([({"eta": 1.0}, {**_answer([1, 30], [1.0, -9.0]), "score": -9.0})])
+    choose_alike([first, second])
+    assert (first.best, second.best) == ({"eta": 1.0}, {"eta": 1.0})  # target -8: the lowest value decides for a
+    diverging = {**_answer([1, 2], [1.0, -99.0]), "score": None}
+    second.learn([({"eta": 2.0}, diverging)])
+    choose_alike([first, second])
+    assert second.best == {"eta": 1.0}
+
+
+# --- whether arms are alike -------------------------------------------------------------------------------------------
+
+
+def _with(found: Finished, name: str, best: float = 2.0, **fields: Any) -> Finished:
+    """A method with other fields; one with a grid gets a search in which all values were tried and ``best`` won."""
+    one = found.experiment
+    entry = dataclasses.replace(one.entries[name], **fields)
+    one = dataclasses.replace(one, entries={**one.entries, name: entry})
+    searches = [s for s in found.searches if s.entry.name != name]
+    if entry.grid:
+        search = Search(one, "small", "", entry)
+        search.tried = [({"eta": v}, {"score": 0.0}) for v in entry.grid["eta"]]
+        search.best = {"eta": best}
+        searches.append(search)
+    return dataclasses.replace(found, experiment=one, searches=tuple(searches))
+
+
+GRID = {"eta": (1.0, 2.0, 3.0)}
+FASTER, SLOWER, MIXED = [10] * 5, [40] * 5, [30, 10, 30, 10, 30]
+A_FIRST, B_FIRST = {"a": FASTER, "b": SLOWER}, {"a": SLOWER, "b": FASTER}
+UNLIKE: list[dict[str, Any]] = [
+    {"letters": {"B": 10}, "open": ("B",)},
+    {"grid": GRID, "open": ("eta",), "best": 1.0},
+    {"grid": GRID, "open": ("eta",), "best": 3.0},
+]
+
+
+@pytest.mark.parametrize("fields", UNLIKE)
+@pytest.mark.parametrize(
+    ("kind", "reach", "loser", "verdict"),
+    [
+        ("faster", A_FIRST, "b", "supported"),
+        ("faster", B_FIRST, "a", "reversed"),
+        ("faster", {"a": MIXED, "b": [20] * 5}, "a", "not supported"),
+        ("comparable", {"a": [10] * 5, "b": [11] * 5}, "a", "supported"),
+        ("comparable", {"a": [10] * 5, "b": [11] * 5}, "b", "supported"),
+        ("comparable", A_FIRST, "b", "reversed"),
+        ("comparable", B_FIRST, "a", "reversed"),
+        ("comparable", {"a": MIXED, "b": [14] * 5}, "a", "not supported"),
+    ],
+)
+def test_what_the_paper_leaves_open_is_not_held_against_the_loser(
+    fields: dict[str, Any], kind: str, reach: dict[str, list[int]], loser: str, verdict: str
+) -> None:
+    found = _finished(kind, reach)
+    assert judge(found)[0].verdict == verdict
+    judged = judge(_with(found, loser, **fields))[0]
+    assert judged.verdict == "not comparable"
+    assert f"of {loser}" in judged.reason
+    assert judged.pairs[("a", "b")].pairs == 5, "the test is shown all the same"
+    if kind == "faster":
+        winner = {"letters": {"B": 10}, "open": ("B",)}
+        assert judge(_with(found, "ab".replace(loser, ""), **winner))[0].verdict == verdict
+
+
+def test_an_open_letter_that_both_have_at_one_value_is_no_excuse() -> None:
+    found = _with(_finished("faster", A_FIRST), "b", letters={"B": 10}, open=("B",))
+    assert judge(found)[0].verdict == "not comparable"
+    assert judge(_with(found, "a", letters={"B": 10}))[0].verdict == "supported"
+    assert judge(_with(found, "a", letters={"B": 1}))[0].verdict == "not comparable"
+
+
+def test_an_open_list_whose_best_value_is_inside_is_no_excuse() -> None:
+    found = _finished("faster", A_FIRST)
+    assert judge(_with(found, "b", best=2.0, grid=GRID, open=("eta",)))[0].verdict == "supported"
+    assert judge(_with(found, "b", best=3.0, grid=GRID, open=()))[0].verdict == "supported", "a printed list"
+
+
+@pytest.mark.parametrize(
+    ("more", "less", "verdict"), [(4, 2, "supported"), (5, 2, "not comparable"), (2, 9, "supported")]
+)
+def test_a_winner_with_over_twice_the_points_of_tuning_has_not_won(more: int, less: int, verdict: str) -> None:
+    grids: Sequence[tuple[float, ...]] = [tuple(float(i) for i in range(n)) for n in (more, less)]
+    found = _with(_finished("faster", A_FIRST), "a", grid={"eta": grids[0]})
+    found = _with(found, "b", grid={"eta": grids[1]})
+    assert (points(found, "", "a"), points(found, "", "b")) == (more, less)
+    judged = judge(found)[0]
+    assert judged.verdict == verdict
+    assert (f"b had {less} points of tuning, a {more}" in judged.reason) == (verdict == "not comparable")
+    found.searches[1].tried[0] = ({"eta": 0.0}, None)  # a point that failed was not tried
+    assert points(found, "", "b") == less - 1
+
+
+def test_one_rival_that_is_alike_is_enough_against_a_sentence_and_all_must_be_alike_for_it() -> None:
+    three = {"a": SLOWER, "b": FASTER, "c": FASTER}
+    found = _finished("faster", three, seeds=6)
+    for answers in found.answers.values():
+        answers.append(answers[0])
+    assert judge(found)[0].verdict == "reversed"
+    tuned = _with(found, "b", grid={"eta": (1.0, 2.0, 3.0, 4.0)})
+    judged = judge(tuned)[0]
+    assert (judged.verdict, judged.reason) == ("reversed", "c before a")
+    assert judge(_with(tuned, "c", grid={"eta": (1.0, 2.0, 3.0, 4.0)}))[0].verdict == "not comparable"
+    good = _finished("faster", {"a": FASTER, "b": SLOWER, "c": SLOWER})
+    assert judge(good)[0].verdict == "supported"
+    assert judge(_with(good, "c", letters={"B": 1}, open=("B",)))[0].verdict == "not comparable"
+
+
+def test_values_are_compared_after_equally_many_calls() -> None:
+    found = _finished("lower", {"a": [10] * 5, "b": [10] * 5})
+    for name, calls, values in (("a", [1, 10, 20, 90], [1, 0.5, 0.4, 0.1]), ("b", [1, 10, 22], [1, 0.3, 0.2])):
+        found.answers["", name][:] = [_answer(calls, values)] * 5
+    assert at_common_calls(found, "", ("a", "b"), "loss") == ([(0.4, 0.4)] * 5, [(0.2, 0.2)] * 5)
+    assert judge(found)[0].verdict == "reversed", "a is lower in the end, after four times the calls"
+    found.answers["", "b"][:] = [{**_answer([1, 10, 22], [1, 0.3, 0.2]), "status": "not finite"}] * 5
+    assert judge(found)[0].verdict == "supported", "what diverged has no value, and bounds nobody's calls"
+    assert at_common_calls(found, "", ("a", "b"), "loss")[0] == [(0.1, 0.1)] * 5
+
+
+def test_a_measure_that_was_not_taken_decides_nothing() -> None:
+    found = _finished("faster", A_FIRST)
+    for row in found.answers["", "b"][3]["curve"][1:]:  # type: ignore[index]
+        del row["loss"]
+    judged = judge(found)[0]
+    assert (judged.verdict, judged.reason) == ("not comparable", "loss is not measured for b")
+
+
+def test_a_run_that_diverged_never_reaches() -> None:
+    assert cost({**_answer([1, 5], [1.0, 0.9]), "status": "diverged"}, "loss", 0.3) == (math.inf, math.inf)
+    assert cost({**_answer([1, 5], [1.0, 0.9]), "status": "budget"}, "loss", 0.3) == (5, math.inf)

@@ -1,0 +1,65 @@
+"""Whether two arms of a comparison are treated alike; if not, a result speaks of our choices and not of the methods.
+
+A result is held against the arm that loses. It is not, where that arm
+
+* has a fixed letter that the paper does not print, unless the other arm has the same letter at the same value;
+* has a letter tuned over a list that the paper does not print, and the best value is an end of the list;
+* had less than ``1/BAND`` of the points of tuning of the other arm.
+
+What favours the loser excuses nothing: a rival that was tuned more and still loses has lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bilevel_verify.experiments.paired import BAND
+from bilevel_verify.experiments.running import Finished, Search
+from bilevel_verify.experiments.targets import Answer
+
+
+def excuse(found: Finished, variant: str, loser: str, winner: str) -> str:
+    """Why a result of two methods cannot be held against the loser; empty where it can."""
+    letters = [*_fixed(found, loser, winner), *_at_an_end(found, variant, loser)]
+    if letters:
+        return f"the paper does not print {', '.join(letters)} of {loser}"
+    less, more = points(found, variant, loser), points(found, variant, winner)
+    if more > BAND * less:
+        return f"{loser} had {less} {'point' if less == 1 else 'points'} of tuning, {winner} {more}"
+    return ""
+
+
+def points(found: Finished, variant: str, entry: str) -> int:
+    """Points that the tuning of a method tried; one for a method without a grid."""
+    search = _search(found, variant, entry)
+    return max(1, 0 if search is None else sum(answer is not None for _, answer in search.tried))
+
+
+def unmeasured(answers: Sequence[Answer], measure: str) -> bool:
+    """Whether a curve has rows in which a measure is not even named (None stands for a value that is not finite)."""
+    return any(measure not in row for answer in answers for row in (answer or {}).get("curve", ()))
+
+
+def _fixed(found: Finished, loser: str, winner: str) -> list[str]:
+    one, other = found.experiment.entries[loser], found.experiment.entries[winner]
+    return [
+        f"{letter} = {one.letters[letter]}"
+        for letter in one.open
+        if letter in one.letters and letter not in one.grid and other.letters.get(letter) != one.letters[letter]
+    ]
+
+
+def _at_an_end(found: Finished, variant: str, loser: str) -> list[str]:
+    search = _search(found, variant, loser)
+    if search is None:
+        return []
+    tried = {letter: search.values()[letter] for letter in search.entry.open if letter in search.entry.grid}
+    return [
+        f"the list of {letter} (best at its end {search.best[letter]:g})"
+        for letter, values in tried.items()
+        if search.best[letter] in (min(values), max(values))
+    ]
+
+
+def _search(found: Finished, variant: str, entry: str) -> Search | None:
+    return next((s for s in found.searches if (s.variant, s.entry.name) == (variant, entry)), None)
