@@ -57,7 +57,7 @@ def instance(name: str, size: str, variant: str, seed: int, folder: str | None) 
 
 
 def _cleaning(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
-    data = labelled({**size.data, **variant.get("data", {})}, seed, Path(folder) if folder else None)
+    data = labelled({**size.data_at(folder), **variant.get("data", {})}, seed, Path(folder) if folder else None)
     noisy, wrong = corrupted(data.train[1], data.classes, float(variant["corruption"]), seed)
     train, valid, test = _samples(data, noisy)
     model = Cleaning(train, valid, float(size.options.get("C", 1e-3)))
@@ -71,7 +71,7 @@ def _cleaning(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, 
 
 
 def _tuning(e: Experiment, size: Size, variant: Mapping[str, object], seed: int, folder: str | None) -> Instance:
-    data = labelled(size.data, seed, Path(folder) if folder else None)
+    data = labelled(size.data_at(folder), seed, Path(folder) if folder else None)
     train, valid, test = _samples(data, data.train[1])
     model = Tuning(train, valid)
     constants = {"L1": _curvature(train) + model.scale, "mu": model.scale}
@@ -176,7 +176,7 @@ def _representation(
 
 def _completion(e: Experiment, size: Size, variant: Mapping[str, object], seed: int, folder: str | None) -> Instance:
     one_bit = bool(size.options.get("one_bit"))
-    entries, source = ratings({**size.data, "one_bit": one_bit}, seed, Path(folder) if folder else None)
+    entries, source = ratings({**size.data_at(folder), "one_bit": one_bit}, seed, Path(folder) if folder else None)
     model = Completion(entries, int(size.data["rank"]), one_bit)
 
     def measure(x: FloatArray, y: FloatArray) -> dict[str, float]:

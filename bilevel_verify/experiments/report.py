@@ -145,7 +145,7 @@ def data_of(found: Finished, verdicts: list[Judged]) -> dict[str, object]:
             {
                 "variant": variant, "method": name, "tuned": search.best,
                 "tuning": [{"knobs": k, "score": a and a["score"], "calls": a and a["calls"]} for k, a in search.tried],
-                "costs": [[low, None if math.isinf(high) else high] for low, high in costs(found, variant, name)],
+                "costs": [[_number(end) for end in ends] for ends in costs(found, variant, name)],
                 "seeds": [a and {k: a[k] for k in ("curve", "counts", "calls", "status", "final")} for a in answers],
             }
         )  # fmt: skip
@@ -155,13 +155,17 @@ def data_of(found: Finished, verdicts: list[Judged]) -> dict[str, object]:
             "reason": j.reason,
             "pairs": [
                 {"method": a, "rival": b, "p_less": t.less, "p_more": t.more, "effect": t.effect,
-                 "ratio": t.ratio if math.isfinite(t.ratio) else None}
+                 "ratio": _number(t.ratio)}
                 for (a, b), t in j.pairs.items()
             ],
         }
         for j in verdicts
     ]  # fmt: skip
     return {"name": found.experiment.name, "size": found.size, "runs": runs, "claims": said}
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def figure(found: Finished, path: Path) -> None:

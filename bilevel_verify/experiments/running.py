@@ -1,9 +1,8 @@
 """Runs of experiments by the campaign engine: tuning over the printed grids, then the seeds, all kept in one store.
 
 Tuning is the same for every method: from the middle of each printed list, the first two letters (the learning rates)
-take all pairs of their printed values, then one letter after the other all its values while the others stay, in as
-many passes as the size says. Kept is what reaches the target (of all methods on the seed of the tuning) in the fewest
-calls, and then has the lowest value: what is compared is what was tuned for. The seed of the tuning is 0, those of the
+take all pairs of their printed values, then one letter after the other all its values while the others stay; the lowest
+value of the experiment's measure is kept, in as many passes as the size says. The seed of the tuning is 0, those of the
 comparison are 1, 2, ....
 """
 
@@ -21,7 +20,6 @@ from bilevel_verify.campaign.run import Progress, run_campaign
 from bilevel_verify.campaign.store import Store
 from bilevel_verify.errors import InputError
 from bilevel_verify.experiments.files import Entry, Experiment, experiment
-from bilevel_verify.experiments.targets import cost, target_of
 
 WORK = "bilevel_verify.experiments.work:work"
 Knobs = dict[str, float]
@@ -63,32 +61,14 @@ class Search:
         return [{**self.best, **dict(zip(chosen, point))} for point in values]
 
     def learn(self, answers: Sequence[tuple[Knobs, dict[str, Any] | None]]) -> None:
-        """Note what was tried; where nothing worked so far, the first point of the round is the best."""
+        """Keep the best point that was tried; where nothing worked, the first value of the round."""
         known = [point for point, _ in self.tried]
         self.tried += [(point, answer) for point, answer in answers if point not in known]
-        if answers and not any(a and a["score"] is not None for _, a in self.tried):
+        scored = [(a["score"], place) for place, (_, a) in enumerate(self.tried) if a and a["score"] is not None]
+        if scored:
+            self.best = self.tried[min(scored)[1]][0]
+        elif answers:
             self.best = answers[0][0]
-
-    def choose(self, target: float | None) -> None:
-        """Take the best point that was tried: the fewest calls to the target, then the lowest value, then the first."""
-        measure = self.experiment.measure
-        ranked = [
-            (cost(a, measure, target)[1], a["score"], place)
-            for place, (_, a) in enumerate(self.tried)
-            if a and a["score"] is not None
-        ]
-        if ranked:
-            self.best = self.tried[min(ranked)[2]][0]
-
-
-def choose_alike(searches: Sequence[Search]) -> None:
-    """Every search of one variant of an experiment takes its best point, for one target of all that was tried."""
-    for one, variant in dict.fromkeys((s.experiment.name, s.variant) for s in searches):
-        group = [s for s in searches if (s.experiment.name, s.variant) == (one, variant)]
-        said, measure = group[0].experiment.size[group[0].size].target, group[0].experiment.measure
-        target = target_of([a for s in group for _, a in s.tried if a and a["score"] is not None], measure, said)
-        for search in group:
-            search.choose(target)
 
 
 def thinned(values: tuple[float, ...], most: int) -> tuple[float, ...]:
@@ -178,7 +158,6 @@ def run_experiments(names: Sequence[str], size: str, runner: Runner) -> list[Fin
         answered = runner.answers([cell for _, _, cell in asked], seconds)
         for search in searches:
             search.learn([(knobs, answered.get(cell.content)) for s, knobs, cell in asked if s is search])
-        choose_alike(searches)
         number += 1
     last = [(s, cell_of(s, s.best, seed, runner.folder)) for s in searches for seed in _seeds(s)]
     answered = runner.answers([cell for _, cell in last], seconds)

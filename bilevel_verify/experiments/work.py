@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ class Curve:
         self.rows: list[dict[str, Any]] = []
         self.last: tuple[FloatArray, FloatArray] | None = None
         self.calls, self.next = 0, 1
+        self.order: list[str] = []
         self.aside, self.began, self.mark = 0.0, time.perf_counter(), 0.0
 
     def __call__(self, field: str, x: FloatArray, y: FloatArray, seconds: float) -> None:
@@ -46,7 +48,9 @@ class Curve:
         self.counts[kind] = self.counts.get(kind, 0) + 1
         self.prices[kind] = self.prices.get(kind, 0.0) + seconds
         self.calls += max(found.model.dx, found.model.dy) if kind.startswith("hess") else 1
-        if field in OUTER and self.instance.around is None:
+        if found.around is not None:
+            self.order.append(field)
+        elif field in OUTER:
             if self.calls >= self.next:
                 self.measure(x, y)
             else:
@@ -128,12 +132,23 @@ def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed:
 
 
 def _along_the_trace(curve: Curve, done: Run) -> None:
-    """Curves of simple bilevel methods: the iterates of the trace, the calls in proportion to their number."""
-    name = "y" if done.method == "bi-sg" else "x"
-    points, last = np.asarray(done.trace.sequences[name], dtype=float), max(len(done.trace.k) - 1, 1)
-    seconds, places = time.perf_counter() - curve.began - curve.aside, {0, last}
-    places |= set(np.geomspace(1, last, 300).astype(int).tolist())
-    for place in sorted(p for p in places if p < len(points)):
+    """Curves of simple bilevel methods: iterates of the trace, where every iteration asks the same oracles.
+
+    Where one does not (a phase before the first, a search inside), calls cannot be told apart, and only the end is kept.
+    """
+    points = np.asarray(done.trace.sequences["y" if done.method == "bi-sg" else "x"], dtype=float)
+    seconds, last = time.perf_counter() - curve.began - curve.aside, len(points) - 1
+    places = [last]
+    if last > 0 and alike(curve.order, last):
+        places = sorted({0, last, *np.geomspace(1, last, 300).astype(int).tolist()})
+    for place in places:
         if np.all(np.isfinite(points[place])):
-            curve.measure(points[place], np.zeros(0), max(1, round(curve.calls * place / last)))
-            curve.rows[-1]["seconds"] = seconds * place / last
+            share = 1.0 if place == last else place / last
+            curve.measure(points[place], np.zeros(0), max(1, round(curve.calls * share)))
+            curve.rows[-1]["seconds"] = seconds * share
+
+
+def alike(order: Sequence[str], parts: int) -> bool:
+    """Whether a sequence is so many times the same piece."""
+    piece = len(order) // parts
+    return len(order) == piece * parts and list(order) == list(order[:piece]) * parts

@@ -26,7 +26,10 @@ def test_three_experiments_run_resume_and_report(tmp_path: Path, capsys: pytest.
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert text.count("## ") >= 3
     (data,) = [d for d in json.loads((tmp_path / "data.json").read_text()) if d["name"] == "ragd-gs-tuning"]
+    scores = [point["score"] for run in data["runs"] for point in run["tuning"]]
+    assert None in scores, "a point that diverges is a row"
     for run in data["runs"]:
+        assert any(point["score"] is not None for point in run["tuning"])
         assert all(seed["calls"] == sum(seed["counts"].values()) for seed in run["seeds"])
         assert all(row["calls"] <= 130 for seed in run["seeds"] for row in seed["curve"])
     assert {claim["verdict"] for claim in data["claims"]} <= {
@@ -66,6 +69,8 @@ def test_sheets_name_methods_and_letters_that_exist() -> None:
         ('than = ["imcn"]', 'than = ["incm"]', "a claim names 'incm'"),
         ('measure = "gap"', 'measures = "gap"', "unknown field 'measures'"),
         ("[size.small]", "[size.small]\nseed = 3", "unknown field 'seed'"),
+        ('open = ["L", ', 'open = ["l", ', "open names 'l'"),
+        ('measure = "gap"', 'measure = "validation"', "needs retrain = true"),
     ],
 )
 def test_wrong_sheets_are_refused_in_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -85,7 +90,34 @@ def test_bad_names_and_folders(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["experiments", "ragd-gs-tuning", "--data", "/nowhere"]) == 2
     assert "--data" in capsys.readouterr().err
     assert main(["experiments"]) == 0
-    assert "restarted-completion" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert "restarted-completion" in listed
+    assert main(["experiments", "list"]) == 0
+    assert capsys.readouterr().out == listed
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "synthetic"),
+    [
+        ("ragd-gs-hypercleaning", "train-images-idx3-ubyte", "clusters"),
+        ("restarted-completion", "ratings.dat", "low-rank"),
+        ("rahgd-tuning", "fetch_20newsgroups_vectorized", "documents"),
+    ],
+)
+def test_missing_data_are_said_in_one_line_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, file: str, synthetic: str
+) -> None:
+    out = tmp_path / "out"
+    assert main(["experiments", name, "--size", "paper", "--data", str(tmp_path), "--out", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert file in line
+    assert "--data DIR" in line
+    assert repr(synthetic) in line
+    assert not out.exists()
+    assert main(["experiments", name, "--data", str(tmp_path), "--out", str(out)]) == 2
+    assert "leave it out" in capsys.readouterr().err
+    assert experiment(name).size["paper"].data_at(None)["set"] == synthetic
+    assert experiment(name).size["paper"].data_at(str(tmp_path))["set"] != synthetic
 
 
 def test_files_of_the_user(tmp_path: Path) -> None:
@@ -104,6 +136,9 @@ def test_files_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "ratings.dat").write_text("7::30::5::1\n9::10::2::1\n7::10::3.5::1\n", encoding="utf-8")
     matrix, _ = ratings({"set": "movielens"}, 0, tmp_path)
     np.testing.assert_array_equal(matrix.toarray(), [[3.5, 5.0], [2.0, 0.0]])
+    (tmp_path / "ratings.dat").write_text("7::30::5::1\n9::ten::2::1\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"ratings\.dat: a line without user"):
+        ratings({"set": "movielens"}, 0, tmp_path)
     with pytest.raises(InputError, match="no set 'mnits'"):
         labelled({"set": "mnits", **sizes}, 0, None)
     with pytest.raises((InputError, MissingExtraError), match=r"20 Newsgroups|data\]"):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from bilevel_verify.experiments.claims import at_common_calls, judge, targets
 from bilevel_verify.experiments.files import Claim, Entry, Experiment, Size
 from bilevel_verify.experiments.instances import detector
 from bilevel_verify.experiments.paired import compare
+from bilevel_verify.experiments.report import write
 from bilevel_verify.experiments.running import Finished, Search, choose_alike, thinned
 from bilevel_verify.experiments.targets import cost
 
@@ -305,3 +308,20 @@ def test_a_measure_that_was_not_taken_decides_nothing() -> None:
 def test_a_run_that_diverged_never_reaches() -> None:
     assert cost({**_answer([1, 5], [1.0, 0.9]), "status": "diverged"}, "loss", 0.3) == (math.inf, math.inf)
     assert cost({**_answer([1, 5], [1.0, 0.9]), "status": "budget"}, "loss", 0.3) == (5, math.inf)
+
+
+def test_a_report_of_runs_that_diverge_or_grow_without_bound_is_written(tmp_path: Path) -> None:
+    found = _finished("faster", A_FIRST)
+    found.answers["", "b"][:] = [{**_answer([1, 5], [1.0, 1e306]), "status": "diverged"}] * 5
+    for answers in found.answers.values():
+        for answer in answers:
+            assert answer is not None
+            extra = {"counts": {"grad_f": 5}, "calls": 5, "final": {}, "restarts": 0, "seconds": 0.1, "prices": {}}
+            answer.update({"source": "made up", "status": answer.get("status", "budget"), **extra})
+            answer["curve"] = [{**row, "seconds": 0.1 * row["calls"]} for row in answer["curve"]]
+    searches = [Search(found.experiment, "small", "", entry) for entry in found.experiment.entries.values()]
+    page = write(tmp_path, [dataclasses.replace(found, searches=tuple(searches))], "a command")
+    assert "diverged" in page.read_text(encoding="utf-8")
+    (data,) = json.loads((tmp_path / "data.json").read_text(encoding="utf-8"))
+    assert [run["costs"][0] for run in data["runs"]] == [[9, 10], [None, None]]
+    assert (tmp_path / "e.svg").exists()
