@@ -134,7 +134,7 @@ def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed:
 def _along_the_trace(curve: Curve, done: Run) -> None:
     """Curves of simple bilevel methods: iterates of the trace, where every iteration asks the same oracles.
 
-    Where one does not (a phase before the first, a search inside), calls cannot be told apart, and only the end is kept.
+    Where one does not (a phase before the first, a search inside), calls cannot be told apart: only the end is kept.
     """
     points = np.asarray(done.trace.sequences["y" if done.method == "bi-sg" else "x"], dtype=float)
     seconds, last = time.perf_counter() - curve.began - curve.aside, len(points) - 1
