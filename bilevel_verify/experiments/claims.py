@@ -4,23 +4,24 @@
 ``comparable``: the same, within a factor of two both ways. ``lower``: the value of the measure after equally many
 calls.
 A sentence about several rivals is supported if the test says so of each of them, reversed if of one of them it says the
-opposite at the level divided by their number. Nothing is held against an arm that was treated worse (``alike``), and
-where a method is at the target in its first step from every start, the instance decides nothing.
+opposite at the level divided by their number. Nothing is held against an arm that was treated worse (``alike``). Where
+there are several targets, a sentence is judged at each; one that nobody reaches, or a method reaches in its first step
+from every start, decides nothing, and a verdict that depends on the target is none.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from bilevel_verify.experiments.alike import excuse, unmeasured
-from bilevel_verify.experiments.files import Claim, Experiment
+from bilevel_verify.experiments.files import Claim
 from bilevel_verify.experiments.paired import BAND, LEVEL, Paired, compare_ranges
 from bilevel_verify.experiments.running import Finished
-from bilevel_verify.experiments.targets import Range, cost, diverged, target_of, values
+from bilevel_verify.experiments.targets import Range, cost, diverged, goals, target_of, values, words
 
 Verdict = Literal["supported", "not supported", "reversed", "not comparable"]
 Both = tuple[list[Range], list[Range]]
@@ -31,13 +32,17 @@ FEWEST = 5
 
 @dataclass(frozen=True)
 class Judged:
-    """A sentence on one variant with its verdict; ``pairs`` : (method, rival) -> test; ``reason`` in words."""
+    """A sentence on one variant with its verdict; ``pairs`` : (method, rival) -> test; ``reason`` in words.
+
+    ``telling`` : False where the target is too hard or too easy to say anything.
+    """
 
     claim: Claim
     variant: str
     verdict: Verdict
     reason: str
     pairs: dict[tuple[str, str], Paired]
+    telling: bool = True
 
 
 def targets(found: Finished, variant: str) -> list[float | None]:
@@ -62,24 +67,55 @@ def lowest(found: Finished, variant: str, entry: str, measure: str) -> list[floa
 def at_common_calls(found: Finished, variant: str, pair: tuple[str, str], measure: str) -> Both:
     """The values of a measure for two methods, seed by seed, where the one that stopped earlier stopped.
 
-    Infinite where it is not a number, or the run diverged. Each is the last row of a curve that is not beyond the
-    common number of calls.
+    Infinite where it is not a number, or the run diverged. Between two rows of a curve it is known up to their values,
+    before the first row not at all.
     """
     columns: Both = ([], [])
     for answers in zip(*(found.answers[variant, name] for name in pair)):
         curves = [() if answer is None or diverged(answer) else answer["curve"] for answer in answers]
         common = min((curve[-1]["calls"] for curve in curves if curve), default=0)
         for column, curve in zip(columns, curves):
-            last: dict[str, Any] = next((row for row in reversed(curve) if row["calls"] <= common), {})
-            value = max(last[measure], 0.0) if last.get(measure) is not None else math.inf
-            column.append((value, value))
+            column.append(_around(curve, common, measure) if curve else (math.inf, math.inf))
     return columns
 
 
+def _around(curve: Sequence[Mapping[str, Any]], calls: int, measure: str) -> Range:
+    before = [row for row in curve if row["calls"] <= calls]
+    if not before:
+        return 0.0, math.inf
+    rows = before[-1:] if before[-1]["calls"] == calls else [before[-1], *curve[len(before) :][:1]]
+    ends = [max(row[measure], 0.0) if row.get(measure) is not None else math.inf for row in rows]
+    return min(ends), max(ends)
+
+
 def judge(found: Finished) -> list[Judged]:
-    """Every sentence on every variant that it is about."""
-    one: Experiment = found.experiment
-    return [_complete(_judge(found, claim, variant)) for claim in one.claims for variant in claim.variants]
+    """Every sentence on every variant that it is about, at all targets."""
+    one, judged = found.experiment, []
+    aims = goals(one.size[found.size].target)
+    views = [_aimed(found, goal) for goal in aims]
+    for claim in one.claims:
+        last = slice(-1 if claim.kind == "lower" else 0, None)
+        for variant in claim.variants:
+            each = [_complete(_judge(view, claim, variant)) for view in views[last]]
+            judged.append(_agreed(each, aims[last]))
+    return judged
+
+
+def _aimed(found: Finished, goal: Mapping[str, float]) -> Finished:
+    one, size = found.experiment, found.experiment.size[found.size]
+    return replace(found, experiment=replace(one, size={**one.size, found.size: replace(size, target=goal)}))
+
+
+def _agreed(each: Sequence[Judged], aims: Sequence[Mapping[str, float]]) -> Judged:
+    """One verdict of those at several targets; the tests shown are those at the hardest that tells something."""
+    telling = [judged for judged in each if judged.telling] or [each[-1]]
+    found, last = {judged.verdict for judged in telling}, telling[-1]
+    if len(found) == 1:
+        return last
+    reason = "; ".join(f"{words(goal)}: {j.verdict} ({j.reason})" for j, goal in zip(each, aims) if j.telling)
+    if "not comparable" in found or {"supported", "reversed"} <= found:
+        return replace(last, verdict="not comparable", reason=f"it depends on the target. {reason}")
+    return replace(last, verdict="not supported", reason=reason)
 
 
 def _complete(judged: Judged) -> Judged:
@@ -87,22 +123,24 @@ def _complete(judged: Judged) -> Judged:
     if judged.verdict != "supported" or not judged.claim.missing:
         return judged
     reason = f"so against those that were run; not run here: {', '.join(judged.claim.missing)}"
-    return Judged(judged.claim, judged.variant, "not comparable", reason, judged.pairs)
+    return replace(judged, verdict="not comparable", reason=reason)
 
 
 def _judge(found: Finished, claim: Claim, variant: str) -> Judged:
     if reason := _undecidable(found, claim, variant):
         return Judged(claim, variant, "not comparable", reason, {})
+    if claim.kind != "lower" and (reason := _too_easy(found, claim, variant)):
+        return Judged(claim, variant, "not comparable", reason, {}, telling=False)
     numbers = {pair: _numbers(found, claim, variant, pair) for pair in itertools.product(claim.better, claim.than)}
     pairs = {pair: compare_ranges(*both) for pair, both in numbers.items()}
     for (name, rival), both in numbers.items():
         if all(math.isinf(high) for column in both for _, high in column):
             reason = f"neither {name} nor {rival} reaches the target within the budget"
-            return Judged(claim, variant, "not comparable", reason, pairs)
+            return Judged(claim, variant, "not comparable", reason, pairs, telling=False)
     if claim.kind == "comparable":
         verdict, reason = _within(found, variant, numbers)
     else:
-        verdict, reason = _before(found, variant, pairs)
+        verdict, reason = _before(found, variant, pairs, claim.kind != "lower")
     return Judged(claim, variant, verdict, reason, pairs)
 
 
@@ -118,9 +156,13 @@ def _undecidable(found: Finished, claim: Claim, variant: str) -> str:
         return f"{size.seeds} seeds; an exact test needs {FEWEST}"
     if blind := [name for name in arms if unmeasured(found.answers[variant, name], measure)]:
         return f"{measure} is not measured for {', '.join(blind)}"
-    if lucky := [name for name in arms if _at_once(found, variant, name)]:
-        return f"{', '.join(lucky)}: at the target in the first step from every start, which says nothing of the rest"
-    return ""
+    return _too_easy(found, claim, variant) if claim.kind == "lower" else ""
+
+
+def _too_easy(found: Finished, claim: Claim, variant: str) -> str:
+    """Which methods are at the target at once; empty if none."""
+    lucky = [name for name in (*claim.better, *claim.than) if _at_once(found, variant, name)]
+    return f"{', '.join(lucky)}: at the target in the first step from every start, which says nothing" if lucky else ""
 
 
 def _at_once(found: Finished, variant: str, entry: str) -> bool:
@@ -147,7 +189,7 @@ def _within(found: Finished, variant: str, numbers: Mapping[tuple[str, str], Bot
     inside, outside, excuses = [], [], {}
     for (name, rival), (first, second) in numbers.items():
         above, below = compare_ranges(first, second, BAND), compare_ranges(first, second, 1 / BAND)
-        ways = excuse(found, variant, name, rival), excuse(found, variant, rival, name)
+        ways = excuse(found, variant, name, rival, True), excuse(found, variant, rival, name, True)
         inside.append(above.less <= LEVEL and below.more <= LEVEL)
         beyond = above.more <= LEVEL / len(numbers), below.less <= LEVEL / len(numbers)
         if any(out and not way for out, way in zip(beyond, ways)):
@@ -164,16 +206,18 @@ def _within(found: Finished, variant: str, numbers: Mapping[tuple[str, str], Bot
     return "supported", f"within a factor of {BAND:g} both ways, each p <= {LEVEL}"
 
 
-def _before(found: Finished, variant: str, pairs: Mapping[tuple[str, str], Paired]) -> tuple[Verdict, str]:
+def _before(
+    found: Finished, variant: str, pairs: Mapping[tuple[str, str], Paired], by_calls: bool
+) -> tuple[Verdict, str]:
     """``faster`` and ``lower``: who comes before whom, and whether that can be held against the one behind."""
-    behind = {pair: excuse(found, variant, *pair) for pair in pairs}
+    behind = {pair: excuse(found, variant, *pair, by_calls) for pair in pairs}
     against = [pair for pair, test in pairs.items() if test.more <= LEVEL / len(pairs) and not behind[pair]]
     if against:
         return "reversed", ", ".join(f"{rival} before {name}" for name, rival in against)
     weak = [pair for pair, test in pairs.items() if test.less > LEVEL]
     if clear := [pair for pair in weak if not behind[pair]]:
         return "not supported", ", ".join(f"{a} against {b}: p = {pairs[a, b].less:.3g}" for a, b in clear)
-    unlike = [behind[pair] for pair in weak] if weak else [excuse(found, variant, b, a) for a, b in pairs]
+    unlike = [behind[pair] for pair in weak] if weak else [excuse(found, variant, b, a, by_calls) for a, b in pairs]
     if any(unlike):
         return "not comparable", "; ".join(dict.fromkeys(reason for reason in unlike if reason))
     return "supported", f"each p <= {LEVEL}"

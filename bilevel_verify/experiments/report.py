@@ -13,15 +13,18 @@ import numpy as np
 from bilevel_verify.experiments.claims import Judged, costs, judge, lowest
 from bilevel_verify.experiments.paired import BAND, LEVEL
 from bilevel_verify.experiments.running import Finished
+from bilevel_verify.experiments.targets import goals, words
 
 LINES = ("-", "--", "-.", ":")
 HEAD = f"""Costs are oracle calls of all kinds, exactly counted. Verdicts rest on the exact signed-rank test over the
 seeds (level {LEVEL:g} a sentence, comparable: within a factor of {BAND:g}) and speak of the data, sizes and targets
 named here; times are of this machine and decide nothing.
 Tuning: all pairs of the first two letters, then one letter after the other, over the values of the lists that the size
-admits, alike for all methods, on a seed of its own; kept is what reaches the target in the fewest calls.
-Nothing is held against a method with fewer than 1/{BAND:g} of the points of tuning of the other, or with a letter that
-the paper does not print (fixed here, or best at an end of our list): such a comparison is "not comparable".
+admits, alike for all methods, on a seed of its own; kept is the lowest value of the measure.
+"Not comparable" is said where a result would be held against a method with under 1/{BAND:g} of the points of tuning of
+the other, with a letter that the paper does not print for these data (fixed here, or best at an end of our list), or
+with another point of its tuning that is at the target earlier; and where the result depends on the target.
+The tables show the calls to the last (hardest) target.
 Effects go from -1 (fewer calls, or lower, on every seed) to +1. Pictures: `NAME.svg`; all numbers: `data.json`.
 """
 
@@ -54,8 +57,9 @@ def _overview(judged: Sequence[tuple[Finished, list[Judged]]]) -> str:
 def text_of(found: Finished, verdicts: list[Judged]) -> str:
     """One experiment as Markdown."""
     one, size = found.experiment, found.experiment.size[found.size]
+    aims = ", ".join(map(words, goals(size.target)))
     lines = [f"## {one.name}: {one.title}", "", f"{one.paper}, {one.section}; size {found.size}, {size.seeds} seeds, "]
-    lines[-1] += f"at most {size.calls} calls a run; measure: {one.measure}; target: {_target(size.target)}."
+    lines[-1] += f"at most {size.calls} calls a run; measure: {one.measure}; targets: {aims}."
     lines += ["", "Left open by the print, and chosen:", "", *(f"- {choice}" for choice in one.open), ""]
     for variant in one.variants:
         lines += _variant(found, variant)
@@ -128,12 +132,6 @@ def _short(value: float) -> str:
     if math.isinf(value):
         return "never"
     return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
-
-
-def _target(target: Any) -> str:
-    if "value" in target:
-        return f"at most {target['value']:g}"
-    return f"{target['fraction']:.0%} of the best decrease by any method on that seed"
 
 
 def data_of(found: Finished, verdicts: list[Judged]) -> dict[str, object]:

@@ -17,18 +17,33 @@ def values(answer: Answer, measure: str) -> list[float]:
     return [row[measure] for row in (answer or {}).get("curve", ()) if row.get(measure) is not None]
 
 
-def target_of(answers: Sequence[Answer], measure: str, said: Mapping[str, float]) -> float | None:
-    """A target for runs on one instance: ``value``, or the first value less a ``fraction`` of the best decrease of all.
+def goals(said: Mapping[str, Any]) -> list[dict[str, float]]:
+    """The targets of a size one by one, the hardest last."""
+    ((kind, numbers),) = said.items()
+    return [{kind: float(number)} for number in (numbers if isinstance(numbers, list) else [numbers])]
+
+
+def words(goal: Mapping[str, float]) -> str:
+    """A target as text."""
+    if "value" in goal:
+        return f"at most {goal['value']:g}"
+    return f"{goal['fraction']:.4g} of the best decrease by any method on that seed"
+
+
+def target_of(answers: Sequence[Answer], measure: str, said: Mapping[str, Any]) -> float | None:
+    """The hardest target for runs on one instance: ``value``, or the first value less a ``fraction`` of the best
+    decrease of all.
 
     None where nothing decreases.
     """
-    if "value" in said:
-        return float(said["value"])
+    goal = goals(said)[-1]
+    if "value" in goal:
+        return goal["value"]
     curves = [values(answer, measure) for answer in answers]
     firsts, lows = [c[0] for c in curves if c], [min(c) for c in curves if c]
     if not firsts or not min(lows) < max(firsts):
         return None
-    return max(firsts) - float(said["fraction"]) * (max(firsts) - min(lows))
+    return max(firsts) - goal["fraction"] * (max(firsts) - min(lows))
 
 
 def diverged(answer: Answer) -> bool:

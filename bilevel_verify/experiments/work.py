@@ -138,17 +138,24 @@ def _along_the_trace(curve: Curve, done: Run) -> None:
     """
     points = np.asarray(done.trace.sequences["y" if done.method == "bi-sg" else "x"], dtype=float)
     seconds, last = time.perf_counter() - curve.began - curve.aside, len(points) - 1
-    places = [last]
-    if last > 0 and alike(curve.order, last):
+    each, places = calls_of_one(curve.order, last), [last]
+    if each is not None:
         places = sorted({0, last, *np.geomspace(1, last, 300).astype(int).tolist()})
     for place in places:
         if np.all(np.isfinite(points[place])):
-            share = 1.0 if place == last else place / last
-            curve.measure(points[place], np.zeros(0), max(1, round(curve.calls * share)))
-            curve.rows[-1]["seconds"] = seconds * share
+            calls = curve.calls if each is None else max(1, each * place)
+            curve.measure(points[place], np.zeros(0), calls)
+            curve.rows[-1]["seconds"] = seconds * calls / curve.calls
 
 
-def alike(order: Sequence[str], parts: int) -> bool:
-    """Whether a sequence is so many times the same piece."""
-    piece = len(order) // parts
-    return len(order) == piece * parts and list(order) == list(order[:piece]) * parts
+def calls_of_one(order: Sequence[str], iterations: int) -> int | None:
+    """Calls of one iteration, where all make the same calls in the same order; one more may have been cut short.
+
+    None where they do not, and where there is one kind of calls alone: then nothing shows where an iteration ends.
+    """
+    if iterations < 1 or len(set(order)) < 2:
+        return None
+    for each in range(-(-len(order) // (iterations + 1)), len(order) // iterations + 1):
+        if list(order) == (list(order[:each]) * (iterations + 1))[: len(order)]:
+            return each
+    return None

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from bilevel_verify.campaign.fingerprint import EXPERIMENT
 from bilevel_verify.cli.main import main
 from bilevel_verify.errors import InputError, MissingExtraError
 from bilevel_verify.experiments.data import MissingDataError, corrupted, labelled, ratings
 from bilevel_verify.experiments.files import FOLDER, experiment, letters_of, names, read
 from bilevel_verify.experiments.ground_truth import least_squares_on_ball
+from bilevel_verify.experiments.instances import instance
+from bilevel_verify.experiments.work import calls_of_one
+from bilevel_verify.experiments.work import run as run_entry
 from bilevel_verify.methods import METHODS
 
 TINY = ("agm-bio-inverse", "fsba-ablation-m", "ragd-gs-tuning")
@@ -118,6 +124,49 @@ def test_missing_data_are_said_in_one_line_before_anything_runs(
     assert "leave it out" in capsys.readouterr().err
     assert experiment(name).size["paper"].data_at(None)["set"] == synthetic
     assert experiment(name).size["paper"].data_at(str(tmp_path))["set"] != synthetic
+
+
+def test_what_decides_a_run_is_part_of_its_key() -> None:
+    root, wanted, seen = FOLDER.parents[1], ["experiments.work"], set()
+    while wanted:
+        module = wanted.pop()
+        seen.add(module)
+        text = (root / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+        wanted += [m for m in re.findall(r"bilevel_verify\.(experiments[\w.]*)", text) if m not in {*seen, *wanted}]
+    parts = {module.replace(".", "/") for module in seen}
+    assert {"experiments/work", "experiments/instances", "experiments/models/links"} <= parts
+    assert not [part for part in parts if not part.startswith(EXPERIMENT)]
+
+
+def test_calls_are_divided_among_iterations_that_are_alike() -> None:
+    piece = ["g", "f", "f"]
+    assert calls_of_one(piece * 4, 4) == 3
+    assert calls_of_one([*piece * 4, "g", "f"], 4) == 3, "a fifth that was cut short"
+    assert calls_of_one(piece * 5, 4) == 3
+    assert calls_of_one(["f", "g", "f", *piece * 3], 4) is None
+    assert calls_of_one([*piece * 3, "f", "f", "g"], 4) is None
+    assert calls_of_one(["f", "f", "f", *piece * 3], 3) is None
+    assert calls_of_one(["f"] * 12, 4) is None
+    assert calls_of_one(piece, 0) is None
+    known = instance("agm-bio-regression", "small", "", 1, None)
+    one = experiment("agm-bio-regression")
+    curves = {
+        name: run_entry(known, one.entries[name], dataclasses.replace(one.size["small"], calls=60), {}, 1)["curve"]
+        for name in ("agm-bio", "cg-bio")
+    }
+    assert [row["calls"] for row in curves["agm-bio"]][:3] == [1, 5, 10]
+    assert len(curves["cg-bio"]) == 1, "its calls come before its first iteration"
+    assert curves["cg-bio"][0]["calls"] >= 60
+
+
+def test_the_page_says_what_the_print_leaves_open() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
+    for name in names():
+        one = experiment(name)
+        assert f"**`{name}`** ({one.paper}, {one.section}): {one.title}." in page
+        assert not [choice for choice in one.open if f"* {choice}\n" not in page]
+        letters = [f"{e.name}: {', '.join(e.open)}" for e in one.entries.values() if e.open]
+        assert not letters or f"* letters of ours: {'; '.join(letters)}\n" in page
 
 
 def test_files_of_the_user(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from bilevel_verify.experiments.files import Claim, Entry, Experiment, Size
 from bilevel_verify.experiments.instances import detector
 from bilevel_verify.experiments.paired import compare
 from bilevel_verify.experiments.report import write
-from bilevel_verify.experiments.running import Finished, Search, choose_alike, thinned
+from bilevel_verify.experiments.running import Finished, Search, thinned
 from bilevel_verify.experiments.targets import cost
 
 
@@ -158,34 +158,14 @@ def test_the_search_takes_one_letter_after_the_other_and_survives_divergence() -
     pairs = [{"inner": i, "eta": e, "gd": 10.0} for i in (0.1, 1.0) for e in (1.0, 5.0)]
     assert search.round(0) == pairs
     search.learn(list(zip(pairs, [{"score": 0.5}, {"score": None}, None, {"score": 0.4}])))
-    choose_alike([search])
     assert search.best == pairs[3]
     assert search.round(1) == [{**pairs[3], "gd": v} for v in (5.0, 10.0, 20.0)]
     search.learn([({**pairs[3], "gd": 5.0}, {"score": 0.3})])
-    choose_alike([search])
     assert search.best == {**pairs[3], "gd": 5.0}
     assert search.round(2) == []
     assert len(search.tried) == 5
     assert thinned((1, 2, 3, 4, 5, 6), 3) == (1, 3, 6)
     assert thinned((1, 2, 3), 1) == (2,)
-
-
-def test_tuning_keeps_what_is_first_at_the_target_of_all_methods() -> None:
-    found = _finished("faster", {"a": [10] * 5, "b": [10] * 5})
-    one = {name: Entry(name, name, {}, {"eta": (1.0, 2.0, 3.0)}, "", ("small",)) for name in "ab"}
-    first, second = (Search(found.experiment, "small", "", one[name]) for name in "ab")
-    runs = [([1, 50], [1.0, 0.0]), ([1, 20], [1.0, 0.05]), ([1, 9], [1.0, 0.2])]
-    answers = [{**_answer(*run), "score": run[1][1]} for run in runs]
-    first.learn(list(zip([{"eta": v} for v in (1.0, 2.0, 3.0)], answers)))
-    choose_alike([first])
-    assert first.best == {"eta": 2.0}  # target 0.1; 0.0 comes later, 0.2 never
-    second.learn([({"eta": 1.0}, {**_answer([1, 30], [1.0, -9.0]), "score": -9.0})])
-    choose_alike([first, second])
-    assert (first.best, second.best) == ({"eta": 1.0}, {"eta": 1.0})  # target -8: the lowest value decides for a
-    diverging = {**_answer([1, 2], [1.0, -99.0]), "score": None}
-    second.learn([({"eta": 2.0}, diverging)])
-    choose_alike([first, second])
-    assert second.best == {"eta": 1.0}
 
 
 # --- whether arms are alike -------------------------------------------------------------------------------------------
@@ -286,12 +266,89 @@ def test_one_rival_that_is_alike_is_enough_against_a_sentence_and_all_must_be_al
     assert judge(_with(good, "c", letters={"B": 1}, open=("B",)))[0].verdict == "not comparable"
 
 
+def test_the_least_value_that_there_is_is_no_end_of_a_list() -> None:
+    found = _finished("faster", A_FIRST)
+    fields: dict[str, Any] = {"grid": GRID, "open": ("eta",), "least": ("eta",)}
+    assert judge(_with(found, "b", best=1.0, **fields))[0].verdict == "supported"
+    assert judge(_with(found, "b", best=3.0, **fields))[0].verdict == "not comparable"
+
+
+@pytest.mark.parametrize(
+    ("other", "winner", "verdict"),
+    [
+        (9, 20, "not comparable"),
+        (20, 20, "not comparable"),
+        (21, 20, "supported"),
+        (0, 20, "supported"),
+        (30, None, "not comparable"),
+        (40, None, "supported"),
+    ],
+)
+def test_a_loser_with_another_point_that_is_earlier_has_not_lost(other: int, winner: int | None, verdict: str) -> None:
+    def run(calls: int) -> dict[str, Any]:
+        return {**_answer([1, calls or 99], [1.0, 0.05 if calls else 0.9]), "score": 0.05}
+
+    found = _with(_finished("faster", A_FIRST), "b", grid=GRID, best=2.0)
+    found.searches[0].tried = [({"eta": 1.0}, run(other)), ({"eta": 2.0}, {**run(40), "score": 0.0})]
+    if winner is not None:
+        found = _with(found, "a", grid=GRID, best=2.0)
+        (search,) = [s for s in found.searches if s.entry.name == "a"]
+        search.tried = [({"eta": 1.0}, run(1)), ({"eta": 2.0}, run(winner))]
+    judged = judge(found)[0]
+    assert judged.verdict == verdict
+    assert ("b at eta = 1 is at the target earlier" in judged.reason) == (verdict == "not comparable")
+    by_value = dataclasses.replace(found.experiment.claims[0], kind="lower")
+    one = dataclasses.replace(found.experiment, claims=(by_value,))
+    assert "earlier" not in judge(dataclasses.replace(found, experiment=one))[0].reason
+
+
+def _at(found: Finished, *fractions: float) -> Finished:
+    size = dataclasses.replace(found.experiment.size["small"], target={"fraction": list(fractions)})
+    return dataclasses.replace(found, experiment=dataclasses.replace(found.experiment, size={"small": size}))
+
+
+@pytest.mark.parametrize(
+    ("half", "end", "verdict"),
+    [
+        ((10, 40), (100, 400), "supported"),
+        ((40, 10), (400, 100), "reversed"),
+        ((10, 40), (400, 100), "not comparable"),
+        ((40, 10), (100, 400), "not comparable"),
+        ((10, 40), (100, 100), "not supported"),
+        ((10, 40), (0, 0), "supported"),
+        ((2, 40), (100, 400), "supported"),
+        ((2, 40), (0, 0), "not comparable"),
+    ],
+)
+def test_a_verdict_that_depends_on_the_target_is_none(
+    half: tuple[int, int], end: tuple[int, int], verdict: str
+) -> None:
+    found = _finished("faster", A_FIRST)
+    for name, first, last in zip("ab", half, end):
+        calls, values = [1, first - 1, first], [1.0, 1.0, 0.5]
+        if first == 2:
+            calls, values = [1, 2], [1.0, 0.5]
+        calls, values = [*calls, *([last - 1, last] if last else [500])], [*values, *([0.5, 0.0] if last else [0.45])]
+        found.answers["", name][:] = [_answer(calls, values)] * 5
+    found.answers["", "c"] = [_answer([1, 2], [1.0, 0.0])] * 5  # sets the best decrease, is in no sentence
+    judged = judge(_at(found, 0.5, 0.9))[0]
+    assert judged.verdict == verdict, judged.reason
+    if "depends" in judged.reason:
+        assert "supported" in judged.reason
+        assert "reversed" in judged.reason
+
+
 def test_values_are_compared_after_equally_many_calls() -> None:
     found = _finished("lower", {"a": [10] * 5, "b": [10] * 5})
     for name, calls, values in (("a", [1, 10, 20, 90], [1, 0.5, 0.4, 0.1]), ("b", [1, 10, 22], [1, 0.3, 0.2])):
         found.answers["", name][:] = [_answer(calls, values)] * 5
-    assert at_common_calls(found, "", ("a", "b"), "loss") == ([(0.4, 0.4)] * 5, [(0.2, 0.2)] * 5)
-    assert judge(found)[0].verdict == "reversed", "a is lower in the end, after four times the calls"
+    assert at_common_calls(found, "", ("a", "b"), "loss") == ([(0.1, 0.4)] * 5, [(0.2, 0.2)] * 5)
+    assert judge(found)[0].verdict == "not supported", "a is lower in the end, after four times the calls"
+    found.answers["", "b"][:] = [_answer([22], [0.2])] * 5
+    found.answers["", "a"][:] = [_answer([30, 60, 90], [0.4, 0.4, 0.1])] * 5
+    assert at_common_calls(found, "", ("a", "b"), "loss") == ([(0.0, math.inf)] * 5, [(0.2, 0.2)] * 5)
+    assert judge(found)[0].verdict == "not supported", "nothing is known of a after 22 calls"
+    found.answers["", "a"][:] = [_answer([1, 10, 20, 90], [1, 0.5, 0.4, 0.1])] * 5
     found.answers["", "b"][:] = [{**_answer([1, 10, 22], [1, 0.3, 0.2]), "status": "not finite"}] * 5
     assert judge(found)[0].verdict == "supported", "what diverged has no value, and bounds nobody's calls"
     assert at_common_calls(found, "", ("a", "b"), "loss")[0] == [(0.1, 0.1)] * 5
