@@ -166,7 +166,7 @@ def test_the_page_says_what_the_print_leaves_open() -> None:
         assert f"**`{name}`** ({one.paper}, {one.section}): {one.title}." in page
         assert not [choice for choice in one.open if f"* {choice}\n" not in page]
         letters = [f"{e.name}: {', '.join(e.open)}" for e in one.entries.values() if e.open]
-        assert not letters or f"* letters of ours: {'; '.join(letters)}\n" in page
+        assert not letters or f"* not printed for these data, or a list of ours: {'; '.join(letters)}\n" in page
 
 
 def test_files_of_the_user(tmp_path: Path) -> None:

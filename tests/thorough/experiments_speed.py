@@ -143,7 +143,11 @@ def cleaning() -> str:
     return f"20,000 x 785 x 10, one step of AID (10 gradients, 5 products): {both}"
 
 
+def resident() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
 if __name__ == "__main__":
     for measure in (tuning, cleaning, completion):
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        print(f"{measure()}; peak so far {peak} to {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
+        before = resident()
+        print(f"{measure()}; resident memory at most {before} MB before, {resident()} MB after")
