@@ -20,7 +20,8 @@ HEAD = f"""Costs are oracle calls of all kinds, exactly counted. Verdicts rest o
 seeds (level {LEVEL:g} a sentence, comparable: within a factor of {BAND:g}) and speak of the data, sizes and targets
 named here; times are of this machine and decide nothing.
 Tuning: all pairs of the first two letters, then one letter after the other, over the values of the lists that the size
-admits, alike for all methods, on a seed of its own; kept is the lowest value of the measure.
+admits, alike for all methods, on a seed of its own; kept is the lowest value of the measure, at a target that is a
+value the fewest calls.
 "Not comparable" is said where a result would be held against a method with under 1/{BAND:g} of the points of tuning of
 the other, with a letter that the paper does not print for these data (fixed here, or best at an end of our list), or
 with another point of its tuning that is at the target earlier; and where the result depends on the target.

@@ -168,6 +168,20 @@ def test_the_search_takes_one_letter_after_the_other_and_survives_divergence() -
     assert thinned((1, 2, 3), 1) == (2,)
 
 
+def test_at_a_target_that_is_a_value_the_tuning_takes_the_fewest_calls() -> None:
+    found = _finished("faster", {"a": [10] * 5})
+    one = found.experiment
+    size = dataclasses.replace(one.size["small"], target={"value": [0.3, 0.1]})
+    entry = Entry("a", "a", {}, {"eta": (1.0, 2.0, 3.0)}, "", ("small",))
+    runs = [([1, 50], [1.0, 0.0]), ([1, 20], [1.0, 0.1]), ([1, 5], [1.0, 0.2])]
+    tried = [({"eta": float(i + 1)}, {**_answer(*run), "score": run[1][1]}) for i, run in enumerate(runs)]
+    for target, best in ((size.target, 2.0), ({"fraction": 0.9}, 1.0)):
+        here = dataclasses.replace(one, size={"small": dataclasses.replace(size, target=target)})
+        search = Search(here, "small", "", entry)
+        search.learn(tried)
+        assert search.best == {"eta": best}
+
+
 # --- whether arms are alike -------------------------------------------------------------------------------------------
 
 
