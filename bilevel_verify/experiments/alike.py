@@ -49,8 +49,15 @@ def _fixed(found: Finished, loser: str, winner: str) -> list[str]:
     return [
         f"{letter} = {one.letters[letter]}"
         for letter in one.open
-        if letter in one.letters and letter not in one.grid and other.letters.get(letter) != one.letters[letter]
+        if letter in one.letters
+        and letter not in one.grid
+        and not _shared(one.letters[letter], other.letters.get(letter))
     ]
+
+
+def _shared(mine: object, theirs: object) -> bool:
+    """Whether two letters have one value; formulas may have others, as they are in what was tuned."""
+    return mine == theirs and not isinstance(mine, str)
 
 
 def _at_an_end(found: Finished, variant: str, loser: str) -> list[str]:

@@ -242,6 +242,8 @@ def test_an_open_letter_that_both_have_at_one_value_is_no_excuse() -> None:
     assert judge(found)[0].verdict == "not comparable"
     assert judge(_with(found, "a", letters={"B": 10}))[0].verdict == "supported"
     assert judge(_with(found, "a", letters={"B": 1}))[0].verdict == "not comparable"
+    found = _with(found, "b", letters={"B": "2*eta"}, open=("B",))
+    assert judge(_with(found, "a", letters={"B": "2*eta"}))[0].verdict == "not comparable"
 
 
 def test_an_open_list_whose_best_value_is_inside_is_no_excuse() -> None:
