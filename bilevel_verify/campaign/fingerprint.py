@@ -34,6 +34,8 @@ ROOMS = (
     "checks",
 )
 """Rooms whose source decides an answer of ``verify`` and ``solve``; an audit depends on ``audit`` as well."""
+EXPERIMENT = tuple(f"experiments/{part}" for part in ("work", "files", "instances", "data", "ground_truth", "models"))
+"""What decides the answer of a run of an experiment; verdicts and reports are made anew from the answers."""
 NUMERICAL = ("numpy", "scipy", "sympy", "mpmath", "numba", "llvmlite", "cvxpy", "clarabel", "python-flint", "z3-solver")
 
 
@@ -74,7 +76,7 @@ def identity(cell: Cell) -> dict[str, object]:
         The problem, the card or the solver named by the cell does not exist or cannot be read.
     """
     own = {} if cell.solver is None else {"solver": solver_fingerprint(cell.solver)}
-    more = {"audit": ("audit",), "experiment": ("experiments",)}.get(cell.kind, ())
+    more = {"audit": ("audit",), "experiment": EXPERIMENT}.get(cell.kind, ())
     rooms: tuple[str, ...] = (*ROOMS, *more)
     return {
         "problem": None if cell.problem is None else problem_fingerprint(cell.problem),

@@ -335,7 +335,7 @@ def _bench(commands: argparse._SubParsersAction[Parser]) -> None:
 def _experiments(commands: argparse._SubParsersAction[Parser]) -> None:
     text = "run the experiments of the papers; without a name list them"
     c = _command(commands, "experiments", "experimenting", text)
-    c.add_argument("names", nargs="*", metavar="NAME", help="experiments, or all")
+    c.add_argument("names", nargs="*", metavar="NAME", help="experiments, or all; list shows them")
     c.add_argument(
         "--size", choices=("tiny", "small", "paper"), default="small", help="small (default), or the printed shapes"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -126,12 +127,14 @@ def _documents(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple
 
 
 def _mnist(spec: Mapping[str, object], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
-    images, labels = (
-        _idx(_file(folder, (f"train-{kind}", f"train-{kind}.gz"), "MNIST", "clusters"))
-        for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")
-    )
+    images, labels = (_idx(path) for path in _mnist_files(folder))
     A = images.reshape(len(images), -1) / 255.0
     return np.column_stack([A, np.ones(len(A))]), labels.astype(np.int64), f"MNIST, {len(A)} x {A.shape[1] + 1}"
+
+
+def _mnist_files(folder: Path | None) -> list[Path]:
+    kinds = ("images-idx3-ubyte", "labels-idx1-ubyte")
+    return [_file(folder, (f"train-{kind}", f"train-{kind}.gz"), "MNIST", "clusters") for kind in kinds]
 
 
 def _idx(path: Path) -> Any:
@@ -224,19 +227,40 @@ def _pieces(rows: Any, columns: Any, size: int = 1 << 20) -> Any:
     return ((rows[i : i + size], columns[i : i + size]) for i in range(0, len(rows), size))
 
 
+def _movielens_file(folder: Path | None) -> Path:
+    return _file(folder, ("ratings.dat", "ratings.csv"), "MovieLens", "low-rank")
+
+
 def _movielens(folder: Path | None, one_bit: bool) -> tuple[csr_matrix, str]:
     """``ratings.dat`` (10M: user::movie::rating::time) or ``ratings.csv`` (20M), numbered afresh."""
-    path = _file(folder, ("ratings.dat", "ratings.csv"), "MovieLens", "low-rank")
+    path = _movielens_file(folder)
     separator, skip = ("::", 0) if path.suffix == ".dat" else (",", 1)
-    with path.open(encoding="utf-8") as lines:
-        for _ in range(skip):
-            next(lines)
-        table = np.array([line.split(separator)[:3] for line in lines], dtype=float)
+    try:
+        with path.open(encoding="utf-8") as lines:
+            rows = (line.split(separator)[:3] for line in itertools.islice(lines, skip, None))
+            table = np.fromiter((float(v) for row in rows for v in row), dtype=float).reshape(-1, 3)
+    except ValueError:
+        raise InputError(f"{path}: a line without user, movie and rating in numbers; fetch it again") from None
     _, users = np.unique(table[:, 0], return_inverse=True)
     _, movies = np.unique(table[:, 1], return_inverse=True)
     X = np.where(table[:, 2] >= 3.5, 1.0, -1.0) if one_bit else table[:, 2]
     found = csr_matrix((X, (users, movies)))
     return found, f"MovieLens, {found.shape[0]} x {found.shape[1]}, {found.nnz} entries"
+
+
+def ask_for(spec: Mapping[str, Any], folder: Path) -> None:
+    """Look whether the files of a set that the user brings are there, before anything is run.
+
+    Raises
+    ------
+    MissingDataError : what to get, where to put it, and the synthetic set of its shape. MissingExtraError : a library.
+    """
+    if spec["set"] == "mnist":
+        _mnist_files(folder)
+    elif spec["set"] == "movielens":
+        _movielens_file(folder)
+    elif spec["set"] == "20newsgroups":
+        _newsgroups(spec, 0, folder)
 
 
 # --- least squares ----------------------------------------------------------------------------------------------------

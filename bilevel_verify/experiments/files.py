@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,8 @@ SIZES = ("tiny", "small", "paper")
 PROBLEMS = ("cleaning", "tuning", "representation", "completion", "minimax", "regression", "inverse")
 KINDS = ("faster", "comparable", "lower")
 _HEAD = {"name", "paper", "section", "title", "problem", "measure", "open", "variants", "size", "methods", "claims"}
-_SIZE = {"data", "seeds", "calls", "iterations", "points", "seconds", "target", "retrain", "passes", "options"}
-_METHOD = {"method", "letters", "grid", "note", "sizes"}
+_SIZE = {"data", "seeds", "calls", "iterations", "points", "seconds", "target", "retrain", "passes", "options", "real"}
+_METHOD = {"method", "letters", "grid", "open", "least", "note", "sizes"}
 _CLAIM = {"sentence", "kind", "better", "than", "variants", "missing", "measure"}
 
 
@@ -37,8 +37,10 @@ class Size:
     ----------
     data : fields of the data set. ``seeds`` : repetitions after the tuning. ``calls``, ``iterations`` : of a run.
     passes : how often the search goes through the letters of a grid. ``points`` : most values tried of one letter.
-    seconds : time limit of a run. ``target`` : ``fraction`` of the best decrease, or a ``value``.
+    seconds : time limit of a run. ``target`` : ``fraction`` of the best decrease, or a ``value``,
+    or a list of them, the hardest last.
     retrain : whether the lower level is solved anew, uncounted, where the measure is taken.
+    real : fields of the set that the paper takes, for users who have its files.
     """
 
     data: Mapping[str, Any]
@@ -48,14 +50,23 @@ class Size:
     passes: int
     points: int
     seconds: float
-    target: Mapping[str, float]
+    target: Mapping[str, Any]
     retrain: bool
     options: Mapping[str, Any]
+    real: Mapping[str, Any] = field(default_factory=dict)
+
+    def data_at(self, folder: str | None) -> Mapping[str, Any]:
+        """The fields of the data set: those of the real one where a folder of data is given."""
+        return self.data if folder is None else {**self.data, **self.real}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A method of an experiment: letter -> number or formula, knob -> printed values in their order."""
+    """A method of an experiment: letter -> number or formula, knob -> printed values in their order.
+
+    ``open`` : letters and knobs whose values the paper does not print for these data, and that matter for how fast the
+    method is. ``least`` : those of them whose first value is the least that there is.
+    """
 
     name: str
     method: str
@@ -63,6 +74,8 @@ class Entry:
     grid: Mapping[str, tuple[float, ...]]
     note: str
     sizes: tuple[str, ...]
+    open: tuple[str, ...] = ()
+    least: tuple[str, ...] = ()
 
     @property
     def points(self) -> int:
@@ -135,11 +148,14 @@ def read(path: Path) -> Experiment:
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {error}") from None
     _known(data, _HEAD, path.name)
-    for field in ("paper", "section", "title", "problem", "measure", "size", "methods"):
-        if field not in data:
-            raise InputError(f"{path.name}: {field} is missing")
+    for name in ("paper", "section", "title", "problem", "measure", "size", "methods"):
+        if name not in data:
+            raise InputError(f"{path.name}: {name} is missing")
     if data["problem"] not in PROBLEMS:
         raise InputError(f"{path.name}: problem must be one of {', '.join(PROBLEMS)}, not {data['problem']!r}")
+    for size, table in data["size"].items():
+        if data["measure"] == "validation" and not table.get("retrain"):
+            raise InputError(f"{path.name}: size.{size}: the measure 'validation' needs retrain = true")
     variants = data.get("variants", {"": {}})
     entries = {name: _entry(name, table, path.name) for name, table in data["methods"].items()}
     return Experiment(
@@ -159,13 +175,13 @@ def read(path: Path) -> Experiment:
 
 def _size(table: Mapping[str, Any], where: str) -> Size:
     _known(table, _SIZE, where)
-    for field in ("data", "calls", "target"):
-        if field not in table:
-            raise InputError(f"{where}: {field} is missing")
+    for name in ("data", "calls", "target"):
+        if name not in table:
+            raise InputError(f"{where}: {name} is missing")
     return Size(
         table["data"], int(table.get("seeds", 5)), int(table["calls"]), int(table.get("iterations", 2**40)),
         int(table.get("passes", 1)), int(table.get("points", 99)), float(table.get("seconds", 60.0)), table["target"],
-        bool(table.get("retrain", False)), table.get("options", {}),
+        bool(table.get("retrain", False)), table.get("options", {}), table.get("real", {}),
     )  # fmt: skip
 
 
@@ -174,8 +190,15 @@ def _entry(name: str, table: Mapping[str, Any], where: str) -> Entry:
     grid = {knob: tuple(float(v) for v in values) for knob, values in table.get("grid", {}).items()}
     if not all(grid.values()):
         raise InputError(f"{where}: methods.{name}: a grid without values")
-    sizes = tuple(table.get("sizes", SIZES))
-    return Entry(name, table.get("method", name), table.get("letters", {}), grid, table.get("note", ""), sizes)
+    letters, sizes, chosen = table.get("letters", {}), tuple(table.get("sizes", SIZES)), tuple(table.get("open", ()))
+    for letter in chosen:
+        if letter not in (known := [*letters, *grid]):
+            raise InputError(f"{where}: methods.{name}: open names {letter!r}{nearest(letter, known)}, no letter here")
+    least = tuple(table.get("least", ()))
+    for knob in least:
+        if knob not in grid or knob not in chosen:
+            raise InputError(f"{where}: methods.{name}: least names {knob!r}, no open letter with a list")
+    return Entry(name, table.get("method", name), letters, grid, table.get("note", ""), sizes, chosen, least)
 
 
 def _claim(table: Mapping[str, Any], entries: Mapping[str, Entry], variants: Mapping[str, Any], where: str) -> Claim:

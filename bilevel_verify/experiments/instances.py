@@ -35,6 +35,7 @@ class Instance:
     measure : (x, y) -> what the pictures show, not counted.
     final : (x, y) -> what is said of the end of a run.
     constants : numbers that letters may use. ``around`` : a problem with a feasible set, for simple bilevel methods.
+    dear : whether measuring solves something and is done at fewer points.
     """
 
     model: Any
@@ -44,6 +45,7 @@ class Instance:
     final: Measure = lambda x, y: {}
     constants: Mapping[str, float] = field(default_factory=dict)
     around: Any = None
+    dear: bool = False
 
 
 @lru_cache(maxsize=2)
@@ -55,7 +57,7 @@ def instance(name: str, size: str, variant: str, seed: int, folder: str | None) 
 
 
 def _cleaning(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
-    data = labelled({**size.data, **variant.get("data", {})}, seed, Path(folder) if folder else None)
+    data = labelled({**size.data_at(folder), **variant.get("data", {})}, seed, Path(folder) if folder else None)
     noisy, wrong = corrupted(data.train[1], data.classes, float(variant["corruption"]), seed)
     train, valid, test = _samples(data, noisy)
     model = Cleaning(train, valid, float(size.options.get("C", 1e-3)))
@@ -65,15 +67,16 @@ def _cleaning(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, 
 
     measure = _classified(model, test, size.retrain)
     constants = {"L1": _curvature(train) + 2 * model.C, "mu": 2 * model.C}
-    return Instance(model, np.zeros(model.dx), measure, data.source, final, constants)
+    return Instance(model, np.zeros(model.dx), measure, data.source, final, constants, dear=size.retrain)
 
 
 def _tuning(e: Experiment, size: Size, variant: Mapping[str, object], seed: int, folder: str | None) -> Instance:
-    data = labelled(size.data, seed, Path(folder) if folder else None)
+    data = labelled(size.data_at(folder), seed, Path(folder) if folder else None)
     train, valid, test = _samples(data, data.train[1])
     model = Tuning(train, valid)
     constants = {"L1": _curvature(train) + model.scale, "mu": model.scale}
-    return Instance(model, np.zeros(model.dx), _classified(model, test, size.retrain), data.source, constants=constants)
+    measure = _classified(model, test, size.retrain)
+    return Instance(model, np.zeros(model.dx), measure, data.source, constants=constants, dear=size.retrain)
 
 
 def _samples(data: Any, train_labels: Any) -> tuple[Sample, Sample, Sample]:
@@ -160,17 +163,20 @@ def _representation(
     def measure(x: FloatArray, y: FloatArray) -> dict[str, float]:
         heads = solved(unseen, x, np.zeros(unseen.dy))
         found = {"own": seen.value("f", x, y), "test": unseen.value("f", x, heads)}
-        found["validation"] = seen.value("f", x, solved(seen, x, y)) if size.retrain else found["own"]
-        return found | {"accuracy": unseen.correct(x, heads)}
+        if size.retrain:
+            found["validation"] = seen.value("f", x, solved(seen, x, y))
+        accuracy = unseen.correct(x, heads)
+        return found | {"accuracy": accuracy, "error": 1.0 - accuracy}
 
     start = rng.standard_normal(p * k) / np.sqrt(p)
     source = f"seeded tasks: {tasks} of {c} ways, {d['shots']} shots, {p} inputs, {k} shared features"
-    return Instance(seen, start, measure, source, constants={"L1": 4.0 / tasks, "mu": float(d["rho"]) / tasks})
+    constants = {"L1": 4.0 / tasks, "mu": float(d["rho"]) / tasks}
+    return Instance(seen, start, measure, source, constants=constants, dear=True)
 
 
 def _completion(e: Experiment, size: Size, variant: Mapping[str, object], seed: int, folder: str | None) -> Instance:
     one_bit = bool(size.options.get("one_bit"))
-    entries, source = ratings({**size.data, "one_bit": one_bit}, seed, Path(folder) if folder else None)
+    entries, source = ratings({**size.data_at(folder), "one_bit": one_bit}, seed, Path(folder) if folder else None)
     model = Completion(entries, int(size.data["rank"]), one_bit)
 
     def measure(x: FloatArray, y: FloatArray) -> dict[str, float]:

@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bilevel_verify.experiments.targets import Range
+
 LEVEL = 0.05
 MOST = 16
 """Most pairs whose sign patterns are enumerated."""
@@ -56,10 +58,6 @@ def compare(first: Sequence[float], second: Sequence[float], factor: float = 1.0
     )
     effect = (2 * above - total) / total if total else 0.0
     return Paired(less, more, _median([_ratio(a, b) for a, b in zip(first, second)]), effect, len(differences))
-
-
-Range = tuple[float, float]
-"""Ends between which a number lies."""
 
 
 def compare_ranges(first: Sequence[Range], second: Sequence[Range], factor: float = 1.0) -> Paired:

@@ -1,14 +1,16 @@
 """Runs of experiments by the campaign engine: tuning over the printed grids, then the seeds, all kept in one store.
 
 Tuning is the same for every method: from the middle of each printed list, the first two letters (the learning rates)
-take all pairs of their printed values, then one letter after the other all its values while the others stay; the best
-value of the experiment's measure is kept, in as many passes as the size says. The seed of the tuning is 0, those of the
+take all pairs of their printed values, then one letter after the other all its values while the others stay; the lowest
+value of the experiment's measure is kept (at a target that is a value: the fewest calls), in as many passes as the
+size says. The seed of the tuning is 0, those of the
 comparison are 1, 2, ....
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +22,7 @@ from bilevel_verify.campaign.run import Progress, run_campaign
 from bilevel_verify.campaign.store import Store
 from bilevel_verify.errors import InputError
 from bilevel_verify.experiments.files import Entry, Experiment, experiment
+from bilevel_verify.experiments.targets import cost, goals
 
 WORK = "bilevel_verify.experiments.work:work"
 Knobs = dict[str, float]
@@ -61,12 +64,23 @@ class Search:
         return [{**self.best, **dict(zip(chosen, point))} for point in values]
 
     def learn(self, answers: Sequence[tuple[Knobs, dict[str, Any] | None]]) -> None:
-        """Keep the best point that was tried; where nothing worked, the first value of the round."""
+        """Keep the best point that was tried; where nothing worked, the first value of the round.
+
+        Below a target that is a value nothing is better: there the fewest calls decide, and elsewhere between equals.
+        """
         known = [point for point, _ in self.tried]
         self.tried += [(point, answer) for point, answer in answers if point not in known]
-        scored = [(a["score"], place) for place, (_, a) in enumerate(self.tried) if a and a["score"] is not None]
+        aim, measure = (
+            goals(self.experiment.size[self.size].target)[-1].get("value", -math.inf),
+            self.experiment.measure,
+        )
+        scored = [
+            (max(a["score"], aim), cost(a, measure, max(a["score"], aim))[1], place)
+            for place, (_, a) in enumerate(self.tried)
+            if a and a["score"] is not None
+        ]
         if scored:
-            self.best = self.tried[min(scored)[1]][0]
+            self.best = self.tried[min(scored)[-1]][0]
         elif answers:
             self.best = answers[0][0]
 

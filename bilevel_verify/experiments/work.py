@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from bilevel_verify.oracles.convention import KIND_OF
 from bilevel_verify.oracles.external import ExternalProblem
 
 FloatArray = NDArray[np.float64]
-GROWTH, RETRAINED = 1.05, 1.2
-"""A curve is measured where the calls have grown by this factor; the second where the lower level is solved for it."""
+GROWTH, DEAR = 1.05, 1.2
+"""A curve is measured where the calls have grown by this factor; the second where something is solved for it."""
 OUTER = ("grad_f", "grad_x_f")
 """Oracles that a method asks once an outer iteration, at its own x and y."""
 
@@ -38,6 +39,7 @@ class Curve:
         self.rows: list[dict[str, Any]] = []
         self.last: tuple[FloatArray, FloatArray] | None = None
         self.calls, self.next = 0, 1
+        self.order: list[str] = []
         self.aside, self.began, self.mark = 0.0, time.perf_counter(), 0.0
 
     def __call__(self, field: str, x: FloatArray, y: FloatArray, seconds: float) -> None:
@@ -46,7 +48,9 @@ class Curve:
         self.counts[kind] = self.counts.get(kind, 0) + 1
         self.prices[kind] = self.prices.get(kind, 0.0) + seconds
         self.calls += max(found.model.dx, found.model.dy) if kind.startswith("hess") else 1
-        if field in OUTER and self.instance.around is None:
+        if found.around is not None:
+            self.order.append(field)
+        elif field in OUTER:
             if self.calls >= self.next:
                 self.measure(x, y)
             else:
@@ -87,7 +91,7 @@ def work(cell: Cell) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed: int) -> dict[str, Any]:
     """One run of a method on an instance."""
-    curve = Curve(made, RETRAINED if size.retrain else GROWTH)
+    curve = Curve(made, DEAR if made.dear else GROWTH)
     problem: Any = ExternalProblem(made.model, entry.name, made.around, curve)
     letters = letters_of(entry, knobs, made.constants)
     budget = {"calls": size.calls, "iterations": size.iterations}
@@ -128,12 +132,30 @@ def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed:
 
 
 def _along_the_trace(curve: Curve, done: Run) -> None:
-    """Curves of simple bilevel methods: the iterates of the trace, the calls in proportion to their number."""
-    name = "y" if done.method == "bi-sg" else "x"
-    points, last = np.asarray(done.trace.sequences[name], dtype=float), max(len(done.trace.k) - 1, 1)
-    seconds, places = time.perf_counter() - curve.began - curve.aside, {0, last}
-    places |= set(np.geomspace(1, last, 300).astype(int).tolist())
-    for place in sorted(p for p in places if p < len(points)):
+    """Curves of simple bilevel methods: iterates of the trace, where every iteration asks the same oracles.
+
+    Where one does not (a phase before the first, a search inside), calls cannot be told apart: only the end is kept.
+    """
+    points = np.asarray(done.trace.sequences["y" if done.method == "bi-sg" else "x"], dtype=float)
+    seconds, last = time.perf_counter() - curve.began - curve.aside, len(points) - 1
+    each, places = calls_of_one(curve.order, last), [last]
+    if each is not None:
+        places = sorted({0, last, *np.geomspace(1, last, 300).astype(int).tolist()})
+    for place in places:
         if np.all(np.isfinite(points[place])):
-            curve.measure(points[place], np.zeros(0), max(1, round(curve.calls * place / last)))
-            curve.rows[-1]["seconds"] = seconds * place / last
+            calls = curve.calls if each is None else max(1, each * place)
+            curve.measure(points[place], np.zeros(0), calls)
+            curve.rows[-1]["seconds"] = seconds * calls / curve.calls
+
+
+def calls_of_one(order: Sequence[str], iterations: int) -> int | None:
+    """Calls of one iteration, where all make the same calls in the same order; one more may have been cut short.
+
+    None where they do not, and where there is one kind of calls alone: then nothing shows where an iteration ends.
+    """
+    if iterations < 1 or len(set(order)) < 2:
+        return None
+    for each in range(-(-len(order) // (iterations + 1)), len(order) // iterations + 1):
+        if list(order) == (list(order[:each]) * (iterations + 1))[: len(order)]:
+            return each
+    return None

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from bilevel_verify.campaign.fingerprint import EXPERIMENT
 from bilevel_verify.cli.main import main
 from bilevel_verify.errors import InputError, MissingExtraError
 from bilevel_verify.experiments.data import MissingDataError, corrupted, labelled, ratings
 from bilevel_verify.experiments.files import FOLDER, experiment, letters_of, names, read
 from bilevel_verify.experiments.ground_truth import least_squares_on_ball
+from bilevel_verify.experiments.instances import instance
+from bilevel_verify.experiments.work import calls_of_one
+from bilevel_verify.experiments.work import run as run_entry
 from bilevel_verify.methods import METHODS
 
 TINY = ("agm-bio-inverse", "fsba-ablation-m", "ragd-gs-tuning")
@@ -26,7 +32,10 @@ def test_three_experiments_run_resume_and_report(tmp_path: Path, capsys: pytest.
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert text.count("## ") >= 3
     (data,) = [d for d in json.loads((tmp_path / "data.json").read_text()) if d["name"] == "ragd-gs-tuning"]
+    scores = [point["score"] for run in data["runs"] for point in run["tuning"]]
+    assert None in scores, "a point that diverges is a row"
     for run in data["runs"]:
+        assert any(point["score"] is not None for point in run["tuning"])
         assert all(seed["calls"] == sum(seed["counts"].values()) for seed in run["seeds"])
         assert all(row["calls"] <= 130 for seed in run["seeds"] for row in seed["curve"])
     assert {claim["verdict"] for claim in data["claims"]} <= {
@@ -66,6 +75,8 @@ def test_sheets_name_methods_and_letters_that_exist() -> None:
         ('than = ["imcn"]', 'than = ["incm"]', "a claim names 'incm'"),
         ('measure = "gap"', 'measures = "gap"', "unknown field 'measures'"),
         ("[size.small]", "[size.small]\nseed = 3", "unknown field 'seed'"),
+        ('open = ["L", ', 'open = ["l", ', "open names 'l'"),
+        ('measure = "gap"', 'measure = "validation"', "needs retrain = true"),
     ],
 )
 def test_wrong_sheets_are_refused_in_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -85,7 +96,77 @@ def test_bad_names_and_folders(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["experiments", "ragd-gs-tuning", "--data", "/nowhere"]) == 2
     assert "--data" in capsys.readouterr().err
     assert main(["experiments"]) == 0
-    assert "restarted-completion" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert "restarted-completion" in listed
+    assert main(["experiments", "list"]) == 0
+    assert capsys.readouterr().out == listed
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "synthetic"),
+    [
+        ("ragd-gs-hypercleaning", "train-images-idx3-ubyte", "clusters"),
+        ("restarted-completion", "ratings.dat", "low-rank"),
+        ("rahgd-tuning", "fetch_20newsgroups_vectorized", "documents"),
+    ],
+)
+def test_missing_data_are_said_in_one_line_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, file: str, synthetic: str
+) -> None:
+    out = tmp_path / "out"
+    assert main(["experiments", name, "--size", "paper", "--data", str(tmp_path), "--out", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert file in line
+    assert "--data DIR" in line
+    assert repr(synthetic) in line
+    assert not out.exists()
+    assert main(["experiments", name, "--data", str(tmp_path), "--out", str(out)]) == 2
+    assert "leave it out" in capsys.readouterr().err
+    assert experiment(name).size["paper"].data_at(None)["set"] == synthetic
+    assert experiment(name).size["paper"].data_at(str(tmp_path))["set"] != synthetic
+
+
+def test_what_decides_a_run_is_part_of_its_key() -> None:
+    root, wanted, seen = FOLDER.parents[1], ["experiments.work"], set()
+    while wanted:
+        module = wanted.pop()
+        seen.add(module)
+        text = (root / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+        wanted += [m for m in re.findall(r"bilevel_verify\.(experiments[\w.]*)", text) if m not in {*seen, *wanted}]
+    parts = {module.replace(".", "/") for module in seen}
+    assert {"experiments/work", "experiments/instances", "experiments/models/links"} <= parts
+    assert not [part for part in parts if not part.startswith(EXPERIMENT)]
+
+
+def test_calls_are_divided_among_iterations_that_are_alike() -> None:
+    piece = ["g", "f", "f"]
+    assert calls_of_one(piece * 4, 4) == 3
+    assert calls_of_one([*piece * 4, "g", "f"], 4) == 3, "a fifth that was cut short"
+    assert calls_of_one(piece * 5, 4) == 3
+    assert calls_of_one(["f", "g", "f", *piece * 3], 4) is None
+    assert calls_of_one([*piece * 3, "f", "f", "g"], 4) is None
+    assert calls_of_one(["f", "f", "f", *piece * 3], 3) is None
+    assert calls_of_one(["f"] * 12, 4) is None
+    assert calls_of_one(piece, 0) is None
+    known = instance("agm-bio-regression", "small", "", 1, None)
+    one = experiment("agm-bio-regression")
+    curves = {
+        name: run_entry(known, one.entries[name], dataclasses.replace(one.size["small"], calls=60), {}, 1)["curve"]
+        for name in ("agm-bio", "cg-bio")
+    }
+    assert [row["calls"] for row in curves["agm-bio"]][:3] == [1, 5, 10]
+    assert len(curves["cg-bio"]) == 1, "its calls come before its first iteration"
+    assert curves["cg-bio"][0]["calls"] >= 60
+
+
+def test_the_page_says_what_the_print_leaves_open() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
+    for name in names():
+        one = experiment(name)
+        assert f"**`{name}`** ({one.paper}, {one.section}): {one.title}." in page
+        assert not [choice for choice in one.open if f"* {choice}\n" not in page]
+        letters = [f"{e.name}: {', '.join(e.open)}" for e in one.entries.values() if e.open]
+        assert not letters or f"* not printed for these data, or a list of ours: {'; '.join(letters)}\n" in page
 
 
 def test_files_of_the_user(tmp_path: Path) -> None:
@@ -104,6 +185,9 @@ def test_files_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "ratings.dat").write_text("7::30::5::1\n9::10::2::1\n7::10::3.5::1\n", encoding="utf-8")
     matrix, _ = ratings({"set": "movielens"}, 0, tmp_path)
     np.testing.assert_array_equal(matrix.toarray(), [[3.5, 5.0], [2.0, 0.0]])
+    (tmp_path / "ratings.dat").write_text("7::30::5::1\n9::ten::2::1\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"ratings\.dat: a line without user"):
+        ratings({"set": "movielens"}, 0, tmp_path)
     with pytest.raises(InputError, match="no set 'mnits'"):
         labelled({"set": "mnits", **sizes}, 0, None)
     with pytest.raises((InputError, MissingExtraError), match=r"20 Newsgroups|data\]"):

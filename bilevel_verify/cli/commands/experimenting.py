@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bilevel_verify.campaign.run import State
 from bilevel_verify.cli import output
@@ -12,12 +13,15 @@ from bilevel_verify.cli.commands.campaigns import INTERRUPTED, OUR_ERROR, interr
 from bilevel_verify.errors import InputError
 from bilevel_verify.files import is_folder
 
+if TYPE_CHECKING:
+    from bilevel_verify.experiments.files import Experiment
+
 
 def experiments_command(arguments: argparse.Namespace) -> int:
-    """List the experiments, or run those that are named (``all`` for all) and write the report."""
+    """List the experiments (``list`` or no name), or run those that are named (``all``: all) and report."""
     from bilevel_verify.experiments.files import experiment, names
 
-    if not arguments.names:
+    if arguments.names in ([], ["list"]):
         rows = [experiment(name) for name in names()]
         if arguments.json:
             output.print_json(
@@ -27,11 +31,28 @@ def experiments_command(arguments: argparse.Namespace) -> int:
             print(f"{e.name:28} {e.section:32} {e.title}")
         return 0
     chosen = names() if arguments.names == ["all"] else list(dict.fromkeys(arguments.names))
-    for name in chosen:
-        experiment(name)
-    if arguments.data is not None and not is_folder(Path(arguments.data)):
-        raise InputError(f"--data: {arguments.data} is no folder")
+    parts = [experiment(name) for name in chosen]
+    if arguments.data is not None:
+        _look_into(Path(arguments.data), parts, arguments.size)
     return _run(chosen, arguments)
+
+
+def _look_into(folder: Path, parts: list[Experiment], size: str) -> None:
+    """Whether the folder holds the real sets of the experiments at a size.
+
+    Raises
+    ------
+    InputError : no folder, files that are not there, or no experiment asks for files.
+    """
+    from bilevel_verify.experiments.data import ask_for
+
+    if not is_folder(folder):
+        raise InputError(f"--data: {folder} is no folder")
+    asked = [one.size[size].real for one in parts if size in one.size and one.size[size].real]
+    if not asked:
+        raise InputError(f"--data: none of these experiments reads files of yours at size {size}; leave it out")
+    for spec in asked:
+        ask_for(spec, folder)
 
 
 def _run(chosen: list[str], arguments: argparse.Namespace) -> int:
