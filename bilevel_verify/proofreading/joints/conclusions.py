@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, is_size, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses
-from bilevel_verify.proofreading.joints.forms import Form, Formless, form_of
+from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
 from bilevel_verify.proofreading.joints.ties import ties_of
+from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
+from bilevel_verify.theorems.rewrite import rebuild, substitute
 
+PROMISED = re.compile(r"\b(?:satisf\w+|(?:we|it) (?:also )?ha(?:ve|s)|holds?(?: that)?|then|that is)[,:]?\s*\Z", re.I)
+ASSUMED = re.compile(r"\b(?:suppose|assume|let|if|given|any|such)\b[^.\x01]*\Z", re.I)
+ROUNDS = 3
+Written: TypeAlias = tuple[Mapping[str, tree.Node], Mapping[tree.Node, tree.Node]]
+"""Letters with the formulas that define them, and entries with those that they are equal to."""
 UNITS = {
     "epochs": r"epochs|restarts|stages",
     "iterations": r"iterations|iterates|steps",
@@ -53,34 +61,65 @@ def conclusion_joints(paper: Paper) -> Iterator[Judged]:
 
 
 def _displayed(paper: Paper, ties: Ties) -> Iterator[Judged]:
-    """Every displayed bound of a statement, and the last one in its proof that is about the same quantity."""
-    proofs = {p.of: p for p in paper.passages if p.kind == "proof" and p.of}
+    """Every bound that a statement promises, and the last one in its proof that is about the same quantity."""
     count = Counter(p.name for p in paper.passages if p.kind in PROMISES)
-    twice = {of for of, times in Counter(p.of for p in paper.passages if p.kind == "proof").items() if times > 1}
+    promised, same = promises(paper), same_entries(paper)
     for passage in paper.passages:
-        if (
-            passage.kind not in PROMISES
-            or count[passage.name] > 1
-            or passage.name not in proofs
-            or passage.name in twice
-        ):
+        proof = [s for p in own_proofs(paper, passage.name) for s in p.formulas]
+        if passage.kind not in PROMISES or count[passage.name] > 1 or not proof:
             continue
+        define = defined_in(passage), same
         for sentence in passage.formulas:
-            if sentence.read.formula.kind == "display":
+            if sentence.read.formula.kind == "display" or sentence in promised:
                 for one in bounds_of(sentence)[-1:]:
-                    yield from _ended(passage.name, sentence, one, proofs[passage.name], ties)
+                    yield from _ended(passage.name, sentence, one, proof, ties, define)
 
 
-def _ended(name: str, stated: Sentence, one: Bounded, proof: Passage, ties: Ties) -> Iterator[Judged]:
-    shown = [(s, b) for s in proof.formulas for b in bounds_of(s) if b.left == one.left and b.op == one.op]
+def promises(paper: Paper) -> list[Sentence]:
+    """Formulas inside the words of statements that the words promise: ``the output satisfies ...``."""
+    return [
+        sentence
+        for clause in clauses(paper)
+        if clause.passage.kind in PROMISES
+        for place, sentence in enumerate(clause.formulas)
+        if PROMISED.search(clause.before(place)) and not ASSUMED.search(clause.before(place))
+    ]
+
+
+def own_proofs(paper: Paper, name: str) -> list[Passage]:
+    """The proofs of a statement: those that say so, and the first one after it."""
+    found = [p for p in paper.passages if p.kind == "proof" and p.of == name] if name else []
+    silent = [p for p in found if not p.says_of]
+    return [p for p in found if p.says_of or p is silent[0]]
+
+
+def defined_in(passage: Passage) -> dict[str, tree.Node]:
+    """Letters that a statement defines by one formula without an order: ``C := 8 L |x_0 - x^*|^2``."""
+    table: dict[str, list[tree.Node]] = {}
+    for chain in (c for s in passage.formulas for c in s.chains()):
+        if [r.word for r in chain.relations] in (["=="], [":="]) and isinstance(chain.members[0], tree.Letter):
+            table.setdefault(chain.members[0].name, []).append(chain.members[1])
+    return {
+        name: values[0] for name, values in table.items()
+        if len(values) == 1 and name not in tree.letters(values[0]) and not tree.functions(values[0]) & {*ORDERS}
+    }  # fmt: skip
+
+
+def _ended(
+    name: str, stated: Sentence, one: Bounded, proof: Sequence[Sentence], ties: Ties, define: Written
+) -> Iterator[Judged]:
+    shown = [(s, b) for s in proof for b in bounds_of(s) if b.left == one.left and b.op == one.op]
     if not shown:
         return
     joint = f"{to_text_of(stated)} in {name} and what its proof ends with"
     reason, broken = "", None
     for sentence, bound in reversed(shown):
+        want_side, got_side = bound.right, one.right
+        if tree.letters(want_side) != tree.letters(got_side):
+            want_side, got_side = (_written_out(side, define) for side in (want_side, got_side))
         try:
-            want, got = form_of(bound.right), form_of(one.right)
-            difference = None if bound.right == one.right else differs(want, got, one.op, ties, is_size(one.left))
+            want, got = form_of(want_side), form_of(got_side)
+            difference = None if want_side == got_side else differs(want, got, one.op, ties, is_size(one.left))
         except Formless as failure:
             reason = reason or str(failure)
             continue
@@ -88,10 +127,37 @@ def _ended(name: str, stated: Sentence, one: Bounded, proof: Passage, ties: Ties
             yield Judged("total", stated.place, joint, "holds")
             return
         plain, how = difference
-        if plain and bound is shown[-1][1] and tree.letters(bound.right) == tree.letters(one.right):
+        if plain and bound is shown[-1][1] and tree.letters(want_side) == tree.letters(got_side):
             broken = _defect(name, "the bound", stated, sentence, joint, how, want, got)
         reason = reason or how
     yield broken or Judged("total", stated.place, joint, "undecided", reason)
+
+
+def _written_out(node: tree.Node, define: Written) -> tree.Node:
+    """A side with definitions put in, and entries that the paper equates (``x_0 = z_0``) as one of them."""
+    letters, entries = define
+    for _ in range(ROUNDS):
+        node = substitute(node, dict(letters), caught=True)
+    return _renamed(node, entries)
+
+
+def _renamed(node: tree.Node, entries: Mapping[tree.Node, tree.Node]) -> tree.Node:
+    return entries[node] if node in entries else rebuild(node, lambda part: _renamed(part, entries))
+
+
+def same_entries(paper: Paper) -> dict[tree.Node, tree.Node]:
+    """Entries with fixed indices -> the first of those that the paper says to be equal to them."""
+    table: dict[tree.Node, tree.Node] = {}
+    for chain in (c for s in paper.sentences for c in s.chains()):
+        for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+            if relation.word in ("==", ":=", "<-") and _is_fixed(left) and _is_fixed(right) and left != right:
+                one, other = table.get(left, left), table.get(right, right)
+                table = {n: one if f == other else f for n, f in table.items()} | {other: one, left: one, right: one}
+    return {node: first for node, first in table.items() if node != first}
+
+
+def _is_fixed(node: tree.Node) -> bool:
+    return isinstance(node, tree.Index) and all(whole(index) is not None for index in node.indices)
 
 
 def _unit(clause: Clause, place: int) -> str:

@@ -15,6 +15,7 @@ from bilevel_verify.proofreading.joints.independence import independence_joints
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
+from bilevel_verify.proofreading.joints.promised_orders import promised_order_joints
 from bilevel_verify.proofreading.joints.quoting import quoted_joints
 from bilevel_verify.proofreading.joints.special import special_joints
 from bilevel_verify.proofreading.joints.summing import added_joints, summed_joints
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     carried_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints, distinction_joints,
     exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
+    promised_order_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (parameter_joints, together_joints, special_joints)
 

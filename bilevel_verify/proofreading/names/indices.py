@@ -10,7 +10,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import bound_by
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.hapax import script_index
-from bilevel_verify.proofreading.names.occurrences import uses
+from bilevel_verify.proofreading.names.occurrences import Use, uses
 from bilevel_verify.proofreading.source import Paper, Sentence
 
 ADDING = ("sum", "prod")
@@ -57,6 +57,7 @@ def _idle(node: tree.Node, sentence: Sentence, settled: set[str]) -> Iterator[De
             if any(use.name == name for use in body):
                 continue
             free = sorted({use.name for use in body if use.base and use.binder is None} - settled - {name})
+            free = free or sorted(_scripts(body, name) - settled)
             if free:
                 title = (
                     f"the sum runs over {name}, which does not occur in its terms; they have the index {free[0]},"
@@ -64,6 +65,11 @@ def _idle(node: tree.Node, sentence: Sentence, settled: set[str]) -> Iterator[De
                 )
                 yield Defect("index", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit,
                              cause=f"idle {name} {free[0]} {sentence.unit}")  # fmt: skip
+
+
+def _scripts(body: list[Use], name: str) -> set[str]:
+    """Scripts of letters ``q_i`` under a sum over the letter q itself."""
+    return {index for use in body if (index := script_index(use.name)) and use.name == f"{name}_{index}"}
 
 
 def _own_end(node: tree.Node, sentence: Sentence) -> Iterator[Defect]:
