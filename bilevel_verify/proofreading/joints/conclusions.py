@@ -13,6 +13,7 @@ from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses
 from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.quoting import over, rearranged
 from bilevel_verify.proofreading.joints.shown import form_script
 from bilevel_verify.proofreading.joints.ties import ties_of
 from bilevel_verify.proofreading.names.occurrences import whole
@@ -72,7 +73,22 @@ def _displayed(paper: Paper, ties: Ties) -> Iterator[Judged]:
         for sentence in passage.formulas:
             if sentence.read.formula.kind == "display" or sentence in promised:
                 for one in bounds_of(sentence)[-1:]:
-                    yield from _ended(passage.name, sentence, one, proof, ties, define)
+                    found = list(_ended(passage.name, sentence, one, proof, ties, define))
+                    yield from found or _moved(passage.name, sentence, one, proof)
+
+
+def _moved(name: str, stated: Sentence, one: Bounded, proof: Sequence[Sentence]) -> Iterator[Judged]:
+    """A displayed bound whose terms stand on other sides in the last display of the proof."""
+    last = [s for s in proof if s.read.formula.kind == "display" and bounds_of(s)][-1:]
+    same, how = rearranged(one, tuple(last))
+    joint = f"{to_text_of(stated)} in {name} and what its proof ends with"
+    if same:
+        yield Judged("total", stated.place, joint, "holds", how)
+    elif same is False and stated.read.formula.kind == "display":
+        try:
+            yield _defect(name, "the bound", stated, last[0], joint, how, *(over(b) for b in (bounds_of(last[0])[-1], one)))
+        except Formless:
+            return
 
 
 def promises(paper: Paper) -> list[Sentence]:

@@ -9,10 +9,12 @@ from bilevel_verify.proofreading.joints.carrying import carried_joints
 from bilevel_verify.proofreading.joints.conclusions import conclusion_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
 from bilevel_verify.proofreading.joints.epochs import epoch_joints
+from bilevel_verify.proofreading.joints.equalities import equality_joints
 from bilevel_verify.proofreading.joints.exchanged import exchanged_joints
 from bilevel_verify.proofreading.joints.factors import factor_joints
 from bilevel_verify.proofreading.joints.independence import independence_joints
 from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.needed import needed_joints
 from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
 from bilevel_verify.proofreading.joints.promised_orders import promised_order_joints
@@ -31,7 +33,9 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
     promised_order_joints,
 )  # fmt: skip
-OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (parameter_joints, together_joints, special_joints)
+OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
+    parameter_joints, together_joints, special_joints, equality_joints, needed_joints,
+)  # fmt: skip
 
 
 def judged_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
