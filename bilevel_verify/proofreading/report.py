@@ -17,6 +17,7 @@ from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.judging import judged_joints
 from bilevel_verify.proofreading.joints.places import named_place_defects
 from bilevel_verify.proofreading.joints.totals import total_defects
+from bilevel_verify.proofreading.names.closed_forms import closed_form_defects
 from bilevel_verify.proofreading.names.decorations import decoration_defects
 from bilevel_verify.proofreading.names.ends import end_defects
 from bilevel_verify.proofreading.names.hapax import letter_defects
@@ -24,7 +25,7 @@ from bilevel_verify.proofreading.names.indices import index_defects
 from bilevel_verify.proofreading.names.meanings import meaning_defects
 from bilevel_verify.proofreading.names.quantified import quantified_defects
 from bilevel_verify.proofreading.names.shapes import shape_defects
-from bilevel_verify.proofreading.names.steps import step_defects
+from bilevel_verify.proofreading.names.steps import least_defects, step_defects
 from bilevel_verify.proofreading.script import script_of
 from bilevel_verify.proofreading.source import Paper, paper_of_card, paper_of_draft
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
     index_defects, end_defects, meaning_defects, letter_defects, shape_defects, decoration_defects,
-    step_defects, quantified_defects, named_place_defects, citation_defects, case_defects, total_defects,
+    step_defects, quantified_defects, closed_form_defects, least_defects, named_place_defects, citation_defects, case_defects, total_defects,
 )  # fmt: skip
 
 

@@ -77,6 +77,17 @@ def _displayed(paper: Paper, ties: Ties) -> Iterator[Judged]:
                     yield from found or _moved(passage.name, sentence, one, proof)
 
 
+def _divided(sentence: Sentence, one: Bounded) -> Iterator[Bounded]:
+    """Bounds of a multiple of a quantity as bounds of the quantity; the factors are letters and numbers."""
+    for bound in bounds_of(sentence):
+        factors = bound.left.factors if isinstance(bound.left, tree.Multiply) else ()
+        rest = [f for f in factors if f != one.left]
+        if len(rest) == len(factors) - 1 and rest and bound.op == one.op and all(
+            isinstance(f, tree.Letter) or (isinstance(f, tree.Number) and f.value > 0) for f in rest
+        ):  # fmt: skip
+            yield Bounded(one.left, one.op, tree.Divide(bound.right, tree.Multiply(tuple(rest))))
+
+
 def _moved(name: str, stated: Sentence, one: Bounded, proof: Sequence[Sentence]) -> Iterator[Judged]:
     """A displayed bound whose terms stand on other sides in the last display of the proof."""
     last = [s for s in proof if s.read.formula.kind == "display" and bounds_of(s)][-1:]
@@ -125,6 +136,7 @@ def _ended(
     name: str, stated: Sentence, one: Bounded, proof: Sequence[Sentence], ties: Ties, define: Written
 ) -> Iterator[Judged]:
     shown = [(s, b) for s in proof for b in bounds_of(s) if b.left == one.left and b.op == one.op]
+    shown = shown or [(s, b) for s in proof for b in _divided(s, one)]
     if not shown:
         return
     joint = f"{to_text_of(stated)} in {name} and what its proof ends with"

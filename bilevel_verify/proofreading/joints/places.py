@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bilevel_verify.language import tree
+from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses
+from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.source import Paper, Sentence
 
 NAMED = r"(?:equation|eq\.?|\(|equation \()\s*(\d+[a-z]?)\)?"
@@ -19,9 +20,12 @@ DEFINED = re.compile(
 )
 """After a symbol: where its definition stands."""
 
+STATED = re.compile(r"\s*,?\s*(?:is |be )?as (?:defined |given |set |chosen )?in ((?:Theorem|Lemma|Proposition|Corollary) [A-Z]?\.?\d+(?:\.\d+)*)", re.I)
+
 
 def named_place_defects(paper: Paper) -> Iterator[Defect]:
     """Symbols whose definition is said to stand in an equation that does not have them, while another one defines them."""
+    yield from _values(paper)
     for clause in clauses(paper):
         for place, sentence in enumerate(clause.formulas):
             said = DEFINED.match(clause.after(place))
@@ -29,6 +33,29 @@ def named_place_defects(paper: Paper) -> Iterator[Defect]:
             there = paper.numbered.get(number)
             if there is not None and there.read.statements and there is not sentence:
                 yield from _judged(paper, clause, sentence, number, there)
+
+
+def _values(paper: Paper) -> Iterator[Defect]:
+    """``c = 2 as defined in Lemma 9``: the value there."""
+    for clause in clauses(paper):
+        for place, sentence in enumerate(clause.formulas):
+            said = STATED.match(clause.after(place))
+            chains = list(sentence.chains())
+            home = [p for p in paper.passages if said and p.name == said[1]]
+            if len(home) != 1 or len(chains) != 1 or [r.word for r in chains[0].relations] not in (["=="], [":="]):
+                continue
+            left, right = chains[0].members
+            there = [(s, c.members[1]) for s in home[0].formulas for c in s.chains()
+                     if [r.word for r in c.relations] in (["=="], [":="]) and c.members[0] == left]  # fmt: skip
+            try:
+                differ = len(there) == 1 and form_of(there[0][1]).terms != form_of(right).terms
+            except Formless:
+                continue
+            if differ and tree.letters(right) == tree.letters(there[0][1]):
+                title = f"{to_text(left)} is said to be as in {said[1]}, and has another value there"
+                evidence = (f"{said[1]}: {to_text_of(there[0][0])}", f"here: {to_text_of(sentence)}")
+                yield Defect("citation", sentence.place, title, "changes a constant or a rate", sentence.latex,
+                             evidence, unit=clause.passage.id)  # fmt: skip
 
 
 def _judged(paper: Paper, clause: Clause, sentence: Sentence, number: str, there: Sentence) -> Iterator[Defect]:

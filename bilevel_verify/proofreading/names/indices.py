@@ -106,8 +106,7 @@ def _strangers(home: list[Sentence], paper: Paper) -> Iterator[Defect]:
     where: dict[str, tuple[Sentence, Slot]] = {}
     for sentence in home:
         for node in sentence.nodes():
-            mentioned.update(use.name for use in uses(node))
-            mentioned.update(n for part in node.walk() if isinstance(part, tree.Call) for n in bound_by(part))
+            mentioned.update(use.name for use in uses(node) if use.binder is None)
             for slot, name, bound in _slots(node):
                 letters[slot].add(name)
                 if not bound:
