@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
     index_defects, end_defects, meaning_defects, letter_defects, shape_defects, decoration_defects,
-    step_defects, quantified_defects, closed_form_defects, least_defects, named_place_defects, citation_defects, case_defects, total_defects,
+    step_defects, quantified_defects, closed_form_defects, least_defects, named_place_defects,
+    citation_defects, case_defects, total_defects,
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ taken both ways. A read counts only if it is missed with every number tried, so 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -66,7 +67,7 @@ class _Walk:
         fixed = {(t.base, whole(t.indices[-1])) for t in entries}
         self.lowest = {b: min((n for base, n in fixed if base == b and n is not None), default=0) for b in self.bases}
         self.lowest |= {b: max(n, 1) for b, n in self.lowest.items() if b in given}
-        self.start = {name: size for name in _sizes(program, whole_letters(program)) - self.letters}
+        self.start = dict.fromkeys(_sizes(program, whole_letters(program)) - self.letters, size)
         self.found: dict[tuple[str, str], Missed] = {}
         self.line = ""
 
@@ -116,9 +117,7 @@ class _Walk:
         """Whether the loop was left before its end; behind its end its letter has no value that all agree on."""
         return path.status != "on" or path.values.get(index, last) < last
 
-    def loop(
-        self, test: tree.Node, body: tuple[script.Statement, ...], path: _Path, passes: int
-    ) -> Iterator[_Path]:
+    def loop(self, test: tree.Node, body: tuple[script.Statement, ...], path: _Path, passes: int) -> Iterator[_Path]:
         """Passes of a loop; a path that goes round too often is given up."""
         if passes > 2 * max(SIZES):
             return
@@ -219,8 +218,8 @@ class _Walk:
             case tree.Letter(name=name):
                 return Fraction(values[name]) if name in values else None
             case tree.Negate(operand=inner):
-                value = self.fraction(inner, values)
-                return None if value is None else -value
+                one = self.fraction(inner, values)
+                return None if one is None else -one
             case tree.Add(terms=parts) | tree.Multiply(factors=parts):
                 found = [self.fraction(part, values) for part in parts]
                 total = Fraction(isinstance(node, tree.Multiply))
@@ -235,8 +234,8 @@ class _Walk:
                     return None
                 return above % below if isinstance(node, tree.Modulo) else above / below
             case tree.Call(function="floor" | "ceil" as name, arguments=(inner,)):
-                value = self.fraction(inner, values)
-                return None if value is None else Fraction(value.__floor__() if name == "floor" else value.__ceil__())
+                one = self.fraction(inner, values)
+                return None if one is None else Fraction(math.floor(one) if name == "floor" else math.ceil(one))
         return None
 
 

@@ -80,7 +80,9 @@ def algorithm_defects(algorithm: Algorithm) -> Iterator[Defect]:
         title = "every pass of the loop does the same as the first, so that its test never changes its answer"
         yield _defect(algorithm, "endless", loop.label, title, BREAKS)
     for kept in kept_counters(algorithm.program):
-        title = f"the restart sets {kept.entry} again and leaves {kept.counter} as it was; the next pass goes on from there"
+        title = (
+            f"the restart sets {kept.entry} again and leaves {kept.counter} as it was; the next pass goes on from there"
+        )
         yield _defect(algorithm, "stale", kept.line, title, BREAKS)
     for stale in stale_entries(algorithm.program):
         title = (
@@ -211,7 +213,9 @@ def _constant(program: script.Program) -> set[str]:
     """Letters to which every line assigns the same number."""
     values: dict[str, set[tree.Node]] = {}
     for statement in program.walk():
-        for target in statement.targets if isinstance(statement, script.Assign) else ():
+        if not isinstance(statement, script.Assign):
+            continue
+        for target in statement.targets:
             if isinstance(target, tree.Letter):
                 values.setdefault(target.name, set()).add(statement.value)
     return {name for name, found in values.items() if len(found) == 1 and whole(next(iter(found))) is not None}

@@ -53,7 +53,7 @@ def stale_entries(program: script.Program) -> Iterator[Stale]:
 
 
 def kept_counters(program: script.Program) -> Iterator[Stale]:
-    """Blocks that set the first entries of a sequence again from where the loop is, and not the counter that reads on."""
+    """Blocks that set the first entries of a sequence again from where the loop is, and not the counter."""
     start = [s for s in program.statements if isinstance(s, script.Assign)]
     first = _fixed(start)
     counters = {t.name for s in start if whole(s.value) is not None for t in s.targets if isinstance(t, tree.Letter)}

@@ -97,7 +97,9 @@ def _moved(name: str, stated: Sentence, one: Bounded, proof: Sequence[Sentence])
         yield Judged("total", stated.place, joint, "holds", how)
     elif same is False and stated.read.formula.kind == "display":
         try:
-            yield _defect(name, "the bound", stated, last[0], joint, how, *(over(b) for b in (bounds_of(last[0])[-1], one)))
+            yield _defect(
+                name, "the bound", stated, last[0], joint, how, *(over(b) for b in (bounds_of(last[0])[-1], one))
+            )
         except Formless:
             return
 

@@ -47,7 +47,9 @@ def defined_for_good(draft: Draft) -> dict[str, tree.Node]:
                 if defined.named and unit.kind in COMMON:
                     found[defined.name] = defined.value
     single = {n: v for n, v in found.items() if len(values[n]) == 1}
-    return {n: v for n, v in single.items() if len(free_letters(v) - NUMBERS) > 1 and not free_letters(v) & values.keys()}
+    return {
+        n: v for n, v in single.items() if len(free_letters(v) - NUMBERS) > 1 and not free_letters(v) & values.keys()
+    }
 
 
 def _judged(sentence: Sentence, left: tree.Node, right: tree.Node, define: Mapping[str, tree.Node]) -> Iterator[Judged]:

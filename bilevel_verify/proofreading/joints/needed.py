@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bilevel_verify.drafting.letters import plain
-from bilevel_verify.language import to_text, tree
+from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import clauses
@@ -61,7 +61,7 @@ def _said(paper: Paper, proof: Passage, home: Passage, letter: str, used: Senten
             if passage is proof and sentence.read.formula.n >= used.read.formula.n:
                 break
             for chain in sentence.chains():
-                sides = [m for m in (*chain.members, *(m for c in chain.conditions for m in c.members))]
+                sides = [*chain.members, *(m for c in chain.conditions for m in c.members)]
                 signed = any(tree.is_zero(m) for m in sides) and len(sides) == 2
                 related = bool(chain.relations or chain.conditions) and not signed
                 if related and any(letter in tree.letters(m) for m in sides if plain(m) or isinstance(m, tree.Letter)):
@@ -73,7 +73,7 @@ def _judged(sentence: Sentence, letter: str, home: Passage, said: bool) -> Judge
     joint = f"{to_text_of(sentence)}, used in the proof of {home.name}"
     if said:
         return Judged("premise", sentence.place, joint, "undecided", "more than its sign is said of the letter")
-    title = f"the proof of {home.name} uses {to_text(tree.Letter(letter))} with a bound, and {home.name} says nothing about it"
+    title = f"the proof of {home.name} uses a bound of {letter}, and {home.name} says nothing about {letter}"
     evidence = (f"used: {to_text_of(sentence)}", f"{home.name}: " + "; ".join(to_text_of(s) for s in home.formulas))
     defect = Defect("premise", sentence.place, title, "breaks the statement", sentence.latex, evidence,
                     f"needed {letter} {home.id}", sentence.unit)  # fmt: skip

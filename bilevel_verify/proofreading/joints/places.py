@@ -20,11 +20,15 @@ DEFINED = re.compile(
 )
 """After a symbol: where its definition stands."""
 
-STATED = re.compile(r"\s*,?\s*(?:is |be )?as (?:defined |given |set |chosen )?in ((?:Theorem|Lemma|Proposition|Corollary) [A-Z]?\.?\d+(?:\.\d+)*)", re.I)
+STATED = re.compile(
+    r"\s*,?\s*(?:is |be )?as (?:defined |given |set |chosen )?in "
+    r"(?P<home>(?:Theorem|Lemma|Proposition|Corollary) [A-Z]?\.?\d+(?:\.\d+)*)",
+    re.I,
+)
 
 
 def named_place_defects(paper: Paper) -> Iterator[Defect]:
-    """Symbols whose definition is said to stand in an equation that does not have them, while another one defines them."""
+    """Symbols said to be defined in an equation that does not have them, while another one defines them."""
     yield from _values(paper)
     for clause in clauses(paper):
         for place, sentence in enumerate(clause.formulas):
@@ -41,7 +45,8 @@ def _values(paper: Paper) -> Iterator[Defect]:
         for place, sentence in enumerate(clause.formulas):
             said = STATED.match(clause.after(place))
             chains = list(sentence.chains())
-            home = [p for p in paper.passages if said and p.name == said[1]]
+            name = said["home"] if said else ""
+            home = [p for p in paper.passages if name and p.name == name]
             if len(home) != 1 or len(chains) != 1 or [r.word for r in chains[0].relations] not in (["=="], [":="]):
                 continue
             left, right = chains[0].members
@@ -52,8 +57,8 @@ def _values(paper: Paper) -> Iterator[Defect]:
             except Formless:
                 continue
             if differ and tree.letters(right) == tree.letters(there[0][1]):
-                title = f"{to_text(left)} is said to be as in {said[1]}, and has another value there"
-                evidence = (f"{said[1]}: {to_text_of(there[0][0])}", f"here: {to_text_of(sentence)}")
+                title = f"{to_text(left)} is said to be as in {name}, and has another value there"
+                evidence = (f"{name}: {to_text_of(there[0][0])}", f"here: {to_text_of(sentence)}")
                 yield Defect("citation", sentence.place, title, "changes a constant or a rate", sentence.latex,
                              evidence, unit=clause.passage.id)  # fmt: skip
 
@@ -95,4 +100,6 @@ def _symbols(sentence: Sentence) -> set[str]:
 
 def _defines(sentence: Sentence) -> set[str]:
     """Names that stand alone on the left of an equation."""
-    return {_name(c.members[0]) for c in sentence.chains() if c.relations and c.relations[0].word in ("==", ":=")} - {""}
+    return {_name(c.members[0]) for c in sentence.chains() if c.relations and c.relations[0].word in ("==", ":=")} - {
+        ""
+    }

@@ -89,7 +89,9 @@ def _judged(
         same, how = rearranged(quote, sources)
     if same is None:
         others = (n for n in stated if stated[n] not in sources)
-        other = next((n for n in others if _from(paper, quote, (stated[n],), ties)[0] or rearranged(quote, (stated[n],))[0]), "")
+        other = next(
+            (n for n in others if _from(paper, quote, (stated[n],), ties)[0] or rearranged(quote, (stated[n],))[0]), ""
+        )
         why = f"the left side is not that of {name}" + (f"; it is that of ({other})" if other else "")
         alone = sentence.read.formula.kind != "display" and len(quoted) == 1
         if other and alone:

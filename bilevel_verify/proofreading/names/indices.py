@@ -57,7 +57,7 @@ def _idle(node: tree.Node, sentence: Sentence, settled: set[str]) -> Iterator[De
             if any(use.name == name for use in body):
                 continue
             free = sorted({use.name for use in body if use.base and use.binder is None} - settled - {name})
-            free = free or sorted(_scripts(body, name) - settled)
+            free = sorted(_scripts(body, name)) or free
             if free:
                 title = (
                     f"the sum runs over {name}, which does not occur in its terms; they have the index {free[0]},"

@@ -18,7 +18,10 @@ from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
-FOR_ALL = re.compile(r"\b(?:for (?:all|any|every|each)|when(?:ever)?|true (?:for|when)|holds (?:for|when))\s*(?:\x01\s*(?:,|and)\s*)?\Z", re.I)
+FOR_ALL = re.compile(
+    r"\b(?:for (?:all|any|every|each)|when(?:ever)?|true (?:for|when)|holds (?:for|when))\s*(?:\x01\s*(?:,|and)\s*)?\Z",
+    re.I,
+)
 LEAST = ("min", "max", "argmin", "argmax")
 
 

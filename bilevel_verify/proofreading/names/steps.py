@@ -1,7 +1,7 @@
 """Single steps of a chain that are no arithmetic of their own: what is added and taken away, and ranges of sums.
 
-``|a - b| = |a - c + d - b|`` and ``|a - b| <= |a - c| + |d - b|`` need c = d; ``|sum_R a_k| <= sum_S |a_k|`` needs every
-index of R in S. Told are only steps in which everything else agrees term by term.
+``|a - b| = |a - c + d - b|`` and ``|a - b| <= |a - c| + |d - b|`` need c = d; ``|sum_R a_k| <= sum_S |a_k|`` needs
+every index of R in S. Told are only steps in which everything else agrees term by term.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _inserted(
     try:
         old, new = (form_of(_opened(side)).terms for side in (left, right))
         rest = {m: c for m in {*old, *new} if (c := new.get(m, Fraction(0)) - old.get(m, Fraction(0)))}
-        if len(rest) != 2 or sum(rest.values()) or len(old) < 2:
+        if len(rest) != 2 or sum(rest.values(), Fraction(0)) or len(old) < 2:
             return
         strangers = not any(m in old for m in rest)
         plain = [form_of(_bare(_opened(side), core, strangers)).terms for side in (left, right)]
@@ -155,9 +155,7 @@ def _summed(node: tree.Node) -> Iterator[tree.Call]:
             yield from _summed(top)
 
 
-def _lost(
-    one: tuple[str, tree.Node, tree.Node] | None, other: tuple[str, tree.Node, tree.Node] | None
-) -> str:
+def _lost(one: tuple[str, tree.Node, tree.Node] | None, other: tuple[str, tree.Node, tree.Node] | None) -> str:
     """An index of the first range that is not in the second; empty if there is none or the ends cannot be compared."""
     if one is None or other is None or one[0] != other[0]:
         return ""
@@ -186,7 +184,7 @@ def least_defects(paper: Paper) -> Iterator[Defect]:
 
 
 def _as_index(node: tree.Node) -> Iterator[str]:
-    """Letters of an index of a sequence."""
-    if isinstance(node, tree.Index):
-        for index in node.indices:
-            yield from tree.letters(index)
+    """Letters of an index of a sequence, or of an end of a sum."""
+    ends = binder(node) if isinstance(node, tree.Call) and node.function == "sum" else None
+    for index in node.indices if isinstance(node, tree.Index) else ends[1:] if ends is not None else ():
+        yield from tree.letters(index)
