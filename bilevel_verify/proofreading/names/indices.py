@@ -103,10 +103,12 @@ def _strangers(home: list[Sentence], paper: Paper) -> Iterator[Defect]:
     """An index letter that one place of a statement has and no other, where the same sequence goes by other letters."""
     mentioned: Counter[str] = Counter()
     letters: dict[Slot, set[str]] = defaultdict(set)
+    running: set[str] = set()
     where: dict[str, tuple[Sentence, Slot]] = {}
     for sentence in home:
         for node in sentence.nodes():
             mentioned.update(use.name for use in uses(node) if use.binder is None)
+            running |= {n for part in node.walk() if isinstance(part, tree.Call) for n in bound_by(part)}
             for slot, name, bound in _slots(node):
                 letters[slot].add(name)
                 if not bound:
@@ -119,6 +121,10 @@ def _strangers(home: list[Sentence], paper: Paper) -> Iterator[Defect]:
         others = sorted(letters[slot] & paper.notation.indices - {name})
         mates = {use.name for node in sentence.nodes() for use in uses(node) if use.base} - {name}
         mates |= {script_index(use.name) for node in sentence.nodes() for use in uses(node)}
+        if name in running:  # of a running letter only a place beside another one in the same slot is told
+            slots = [s for node in sentence.nodes() for s in _slots(node)]
+            alone = any(isinstance(n, tree.Index) and name in tree.letters(n) for n in sentence.nodes())
+            mates = {n for one, n, bound in slots if one == slot and not bound and n != name and not alone}
         line = sentence.read.formula.kind == "algorithm-line"
         if others and (line or mates & set(others)):
             title = f"the index {name} stands here once and nowhere else; {slot[0]} is indexed by {', '.join(others)}"
