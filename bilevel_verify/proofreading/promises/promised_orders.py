@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import UPPER, bounds_of, exponents_differ, to_text_of
-from bilevel_verify.proofreading.joints.conclusions import own_proofs
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import Order, agrees, orders_in
 from bilevel_verify.proofreading.joints.shown import form_script
 from bilevel_verify.proofreading.joints.ties import rewritten, ties_of
+from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.source import PROMISES, Paper, Sentence
 
 LEAST = 3

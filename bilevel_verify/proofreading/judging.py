@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from bilevel_verify.proofreading.joints.carrying import carried_joints
-from bilevel_verify.proofreading.joints.conclusions import conclusion_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
 from bilevel_verify.proofreading.joints.epochs import epoch_joints
 from bilevel_verify.proofreading.joints.equalities import equality_joints
@@ -14,15 +13,16 @@ from bilevel_verify.proofreading.joints.exchanged import exchanged_joints
 from bilevel_verify.proofreading.joints.factors import factor_joints
 from bilevel_verify.proofreading.joints.independence import independence_joints
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.needed import needed_joints
 from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
-from bilevel_verify.proofreading.joints.promised_orders import promised_order_joints
 from bilevel_verify.proofreading.joints.quoting import quoted_joints
-from bilevel_verify.proofreading.joints.special import special_joints
 from bilevel_verify.proofreading.joints.summing import added_joints, summed_joints
 from bilevel_verify.proofreading.joints.tables import table_joints
-from bilevel_verify.proofreading.joints.together import together_joints
+from bilevel_verify.proofreading.promises.conclusions import conclusion_joints
+from bilevel_verify.proofreading.promises.needed import needed_joints
+from bilevel_verify.proofreading.promises.promised_orders import promised_order_joints
+from bilevel_verify.proofreading.promises.special import special_joints
+from bilevel_verify.proofreading.promises.together import together_joints
 from bilevel_verify.proofreading.source import Paper
 
 if TYPE_CHECKING:
