@@ -96,7 +96,17 @@ for tree in TREES:
 '''
 ONCE = """
 INDEX = {name!r}
-count = sum(p == ("Letter", INDEX) for tree in TREES for p in walk(tree))
+
+
+def free(t):  # how often the letter stands in a formula, sums over it left out
+    if not isinstance(t, tuple):
+        return 0
+    if len(t) > 2 and t[0] == "Call" and t[2] and t[2][-1][0] == "Tuple" and ("Letter", INDEX) in walk(t[2][-1][1][0]):
+        return 0
+    return (t == ("Letter", INDEX)) + sum(free(part) for part in t)
+
+
+count = sum(free(tree) for tree in TREES)
 found = [f"the index {{INDEX}} stands once in these {{len(TREES)}} formulas"] if count == 1 else []
 """
 SHAPES = '''

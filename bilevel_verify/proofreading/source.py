@@ -121,13 +121,15 @@ class Paper:
 
     @cached_property
     def given(self) -> frozenset[str]:
-        """Sequences of which an entry ``a_k`` stands alone on one side of a relation, or as a formula, in the text."""
+        """Sequences of which an entry ``a_k`` stands alone on a side of an equation, or as a formula, in the text."""
         found: set[str] = set()
         for sentence in self.sentences:
             if sentence.read.formula.kind != "algorithm-line":
-                equal = (c.relations[:1] and c.relations[0].word in ("==", ":=") for c in sentence.chains())
-                alone = (m for c, e in zip(sentence.chains(), equal) for m in (c.members[:1] if e else c.members))
-                found |= {m.base for m in alone if isinstance(m, tree.Index) and tree.letters(m) - {m.base}}
+                for chain in sentence.chains():
+                    words = [r.word for r in chain.relations[:1]]
+                    bounded = bool(words) and words[0] in ("<", "<=", ">", ">=")
+                    alone = () if bounded else chain.members[:1] if words else chain.members
+                    found |= {m.base for m in alone if isinstance(m, tree.Index) and tree.letters(m) - {m.base}}
         return frozenset(found)
 
     @cached_property

@@ -16,6 +16,7 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.files import slug
 from bilevel_verify.proofreading.errata.collecting import defect_script, errata, is_of_the_print, script_name
 from bilevel_verify.proofreading.errata.erratum import Erratum, Spot, Witness
+from bilevel_verify.reporting.errata_first import first_page
 from bilevel_verify.reporting.errata_markdown import errata_markdown
 from bilevel_verify.reporting.html import content_policy, template
 from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
@@ -39,6 +40,8 @@ def write_errata(
 ) -> list[Path]:  # fmt: skip
     """Write ``errata-PAPER.html`` and ``.md`` for each card, its scripts and instance files; the paths of the HTML.
 
+    Of several cards also ``errata-first.md``, the gravest entries of all.
+
     Parameters
     ----------
     findings : of the audit.
@@ -51,10 +54,10 @@ def write_errata(
     ------
     InputError : the folder cannot be written.
     """
-    pages = []
+    pages, found = [], {}
     for card in cards:
         mine, report = [f for f in findings if f.row.paper == card.key], (reports or {}).get(card.key)
-        entries = errata(card, mine, report)
+        entries = found[card.key] = errata(card, mine, report)
         text = _page(card, mine, [line for line in lines if line.paper == card.key], report, entries)
         path = folder / f"errata-{slug(card.key)}.html"
         try:
@@ -67,6 +70,12 @@ def write_errata(
         except OSError as error:
             raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
         pages.append(path)
+    if len(found) > 1:
+        names = {key: path.with_suffix(".md").name for key, path in zip(found, pages, strict=True)}
+        try:
+            (folder / "errata-first.md").write_text(first_page(found, names), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
     return pages
 
 

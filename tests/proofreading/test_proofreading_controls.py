@@ -19,7 +19,7 @@ READ = {
     "agm-bio": [],
     "fsba": ["index", "unassigned"],
     "ragd-gs": ["shape", "outside"],
-    "rahgd": ["index", "shape", "shape"],
+    "rahgd": ["index", "index", "shape", "shape"],
     "restarted-agd-hb": ["meaning"],
 }
 """Kinds of the findings of each paper; every one was read against the paper and is a defect of the print."""

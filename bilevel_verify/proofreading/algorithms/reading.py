@@ -9,7 +9,8 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation
 from bilevel_verify.proofreading.algorithms.first_pass import assigned_letters, read_too_early
 from bilevel_verify.proofreading.algorithms.listing import NotUnderstood, understood
-from bilevel_verify.proofreading.algorithms.restarts import stale_entries
+from bilevel_verify.proofreading.algorithms.paths import missed_on_paths
+from bilevel_verify.proofreading.algorithms.restarts import idle_loops, kept_counters, stale_entries
 from bilevel_verify.proofreading.algorithms.zones import Zones, whole_letters
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.hapax import script_index
@@ -67,14 +68,22 @@ def algorithms_of(
 
 def algorithm_defects(algorithm: Algorithm) -> Iterator[Defect]:
     """Reads without a value, tests that never or always hold, loops without end, stale state."""
-    yield from _unassigned(algorithm)
-    yield from _beyond(algorithm)
-    yield from _standing(algorithm)
-    yield from _early(algorithm)
-    yield from _nowhere(algorithm)
-    yield from _next_epoch(algorithm)
+    reads = [
+        defect
+        for check in (_unassigned, _beyond, _standing, _early, _nowhere, _next_epoch)
+        for defect in check(algorithm)
+    ]
+    yield from reads or _on_paths(algorithm)
     yield from _unmoved_counters(algorithm)
     yield from _tests(algorithm)
+    for loop in idle_loops(algorithm.program):
+        title = "every pass of the loop does the same as the first, so that its test never changes its answer"
+        yield _defect(algorithm, "endless", loop.label, title, BREAKS)
+    for kept in kept_counters(algorithm.program):
+        title = (
+            f"the restart sets {kept.entry} again and leaves {kept.counter} as it was; the next pass goes on from there"
+        )
+        yield _defect(algorithm, "stale", kept.line, title, BREAKS)
     for stale in stale_entries(algorithm.program):
         title = (
             f"the restart sets {stale.counter} back and leaves {stale.entry} as the last epoch had it; the next pass"
@@ -138,6 +147,14 @@ def _early(algorithm: Algorithm) -> Iterator[Defect]:
         yield _defect(algorithm, "unassigned", found.line, title, BREAKS)
 
 
+def _on_paths(algorithm: Algorithm) -> Iterator[Defect]:
+    """Entries that no line on a path assigned, counters followed as numbers."""
+    for found in missed_on_paths(algorithm.program, algorithm.inputs):
+        where = f" where {found.counters}" if found.counters else ""
+        title = f"{found.printed} is read{where}, and no line on the way there assigned {found.entry}"
+        yield _defect(algorithm, "unassigned", found.line, title, BREAKS)
+
+
 def _moving(statements: Sequence[script.Statement]) -> set[str]:
     """Letters that lines assign, indices of counting loops and the letters of their ends."""
     targets = [t for s in statements if isinstance(s, script.Assign) for t in s.targets]
@@ -175,7 +192,7 @@ def _base(node: tree.Letter | tree.Index) -> str:
 def _unmoved_counters(algorithm: Algorithm) -> Iterator[Defect]:
     """Loops that assign ``x[k+1]`` and read ``x[k]``, where no line of the loop moves k."""
     loops = [s for s in algorithm.program.walk() if isinstance(s, script.While)]
-    moved = {n for loop in loops for n in assigned_letters(loop.body)}
+    moved = {n for loop in loops for n in assigned_letters(loop.body)} - _constant(algorithm.program)
     moved |= {s.index for s in algorithm.program.walk() if isinstance(s, script.For)}
     for loop in loops:
         inside = list(script.Program(loop.body, "").walk())
@@ -190,6 +207,18 @@ def _unmoved_counters(algorithm: Algorithm) -> Iterator[Defect]:
                     if shift_of(index, name) == 1 and seen:
                         title = f"the loop reads {before} and assigns {to_text(entry)}, and no line of it moves {name}"
                         yield _defect(algorithm, "endless", loop.label, title, BREAKS)
+
+
+def _constant(program: script.Program) -> set[str]:
+    """Letters to which every line assigns the same number."""
+    values: dict[str, set[tree.Node]] = {}
+    for statement in program.walk():
+        if not isinstance(statement, script.Assign):
+            continue
+        for target in statement.targets:
+            if isinstance(target, tree.Letter):
+                values.setdefault(target.name, set()).add(statement.value)
+    return {name for name, found in values.items() if len(found) == 1 and whole(next(iter(found))) is not None}
 
 
 def _with_index(entry: tree.Index, place: int, index: tree.Node) -> tree.Index:

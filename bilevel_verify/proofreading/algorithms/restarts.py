@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bilevel_verify.language import tree
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.theorems import algorithm as script
+
+DRAWN = re.compile(r"unif|norm(?:al)?\(0|sampl|rand|gauss|draw", re.I)
+"""Functions whose value is another one each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,60 @@ def stale_entries(program: script.Program) -> Iterator[Stale]:
                 if (base, counter) in read and _lowest(loop, base, counter, number, counters[counter]):
                     line = next(s.label or str(s.number) for s in mine)
                     yield Stale(line, f"{base}[{number}]", counter)
+
+
+def kept_counters(program: script.Program) -> Iterator[Stale]:
+    """Blocks that set the first entries of a sequence again from where the loop is, and not the counter."""
+    start = [s for s in program.statements if isinstance(s, script.Assign)]
+    first = _fixed(start)
+    counters = {t.name for s in start if whole(s.value) is not None for t in s.targets if isinstance(t, tree.Letter)}
+    for loop in program.statements:
+        if not isinstance(loop, script.While):
+            continue
+        read = _read_through(loop)
+        stepped = {name for name in counters if _counted(loop, name)}
+        for block in _blocks(loop):
+            mine = [s for s in block if isinstance(s, script.Assign)]
+            again = [s for s in mine if _fixed([s]) and _fixed([s]) <= first]
+            touched = {t.name for s in mine for t in s.targets if isinstance(t, tree.Letter)}
+            for statement in again:
+                base, number = sorted(_fixed([statement]))[-1]
+                names = sorted(n for n in stepped - touched if (base, n) in read and n in _indices(statement.value))
+                if names and len({t.base for t in statement.targets if isinstance(t, tree.Index)}) == 1:
+                    yield Stale(statement.label, f"{base}[{number}]", names[0])
+                    break
+
+
+def _indices(node: tree.Node) -> set[str]:
+    """Letters of the indices of a formula."""
+    entries = (p for p in node.walk() if isinstance(p, tree.Index))
+    return {name for entry in entries for index in entry.indices for name in tree.letters(index)}
+
+
+def idle_loops(program: script.Program) -> Iterator[script.While]:
+    """Loops of assignments alone, none of which reads what the pass before assigned: no pass can do anything new."""
+    for loop in program.walk():
+        if not isinstance(loop, script.While) or isinstance(loop.test, tree.Truth):
+            continue
+        body = [s for s in loop.body if isinstance(s, script.Assign)]
+        if len(body) != len(loop.body) or not body or any(DRAWN.search(to_text(s.value)) for s in body):
+            continue
+        later = {to_text(t) for s in body for t in s.targets}
+        letters = {t.name for s in body for t in s.targets if isinstance(t, tree.Letter)}
+        bases = {t.base for s in body for t in s.targets if isinstance(t, tree.Index)}
+        done: set[str] = set()
+        carried = False
+        for statement in body:
+            parts = [p for node in script.expressions_of(statement) for p in node.walk()]
+            seen = {to_text(p) for p in parts if isinstance(p, tree.Letter | tree.Index)}
+            sums = any(isinstance(p, tree.Call) and binder(p) is not None for p in parts)
+            indexed = {n for t in statement.targets if isinstance(t, tree.Index) for i in t.indices
+                       for n in tree.letters(i)}  # fmt: skip
+            carried |= bool(seen & (later - done)) or bool(indexed & letters)
+            carried |= sums and bool({p.base for p in parts if isinstance(p, tree.Index)} & bases)
+            done |= {to_text(t) for t in statement.targets}
+        if not carried:
+            yield loop
 
 
 def _fixed(statements: list[script.Assign]) -> set[tuple[str, int]]:

@@ -250,9 +250,17 @@ def needs(name: str, left: tree.Node, op: str, want: Form, got: Form) -> str:
 
 
 def is_size(node: tree.Node) -> bool:
-    """A norm, an absolute value or a power of one: never negative."""
-    base = node.base if isinstance(node, tree.Power) else node
-    return isinstance(base, tree.Call) and base.function in ("norm", "abs")
+    """A norm, an absolute value, a power of one, or a least, largest or summed one: never negative."""
+    match node:
+        case tree.Power(base=base):
+            return is_size(base)
+        case tree.Call(function="min" | "max" | "sum" | "sup" | "inf", arguments=(inner, tree.Tuple())):
+            return is_size(inner)
+        case tree.Add(terms=terms):
+            return all(is_size(term) for term in terms)
+        case tree.Call(function=name):
+            return name in ("norm", "abs")
+    return False
 
 
 def differs(want: Form, got: Form, op: str, ties: Ties = (), positive: bool = False) -> tuple[bool, str] | None:
@@ -275,7 +283,7 @@ def differs(want: Form, got: Form, op: str, ties: Ties = (), positive: bool = Fa
         if found is not None:
             return found
     if want.terms.keys() != got.terms.keys():
-        return False, "other terms"
+        return _one_term(want, got, op, ties)
     off = [m for m in want.terms if want.terms[m] != got.terms[m]]
     change = got.terms[off[0]] - want.terms[off[0]]
     ratios = {got.terms[m] / c for m, c in want.terms.items()}
@@ -285,6 +293,20 @@ def differs(want: Form, got: Form, op: str, ties: Ties = (), positive: bool = Fa
     worse = (change < 0 and op in UPPER) or (change > 0 and op in LOWER) or op == "=="
     text = f"the factor of {shown(off[0])} is {want.terms[off[0]]} and {got.terms[off[0]]} is printed"
     return len(off) == 1 and worse, text
+
+
+def _one_term(want: Form, got: Form, op: str, ties: Ties) -> tuple[bool, str]:
+    """Sums that agree but for one term: it has other exponents, or it is lost where it could only add to a bound."""
+    ours, theirs = (dict(set(a.terms.items()) - set(b.terms.items())) for a, b in ((want, got), (got, want)))
+    if len(ours) != 1 or len(theirs) > 1 or len(want.terms) < 3:
+        return False, "other terms"
+    ((term, factor),) = ours.items()
+    for other, number in theirs.items():
+        how = exponents_differ(term, other, hidden=False)
+        same = number == factor and {n for n, _ in term} == {n for n, _ in other}
+        return bool(same and how and not rewritten(ties, term, other, hidden=False)), how or "other terms"
+    lost = factor > 0 and op in UPPER and all(n.isidentifier() or n.startswith("#") for n, _ in term)
+    return lost, f"the term {shown(term)} is lost"
 
 
 def _exponents(one: Monomial, other: Monomial, ties: Ties, hidden: bool) -> tuple[bool, str] | None:

@@ -6,8 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from bilevel_verify.language import tree
+from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.proofreading.source import Paper, Sentence
 
 OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -17,6 +18,11 @@ MEMBER = re.compile(r"(.+?)_?([12])\Z")
 
 def case_defects(paper: Paper) -> Iterator[Defect]:
     """Pairs ``S_1 = {j : a >= b}``, ``S_2 = {j : a < b}`` of one statement that overlap or leave something out."""
+    for sentence in paper.sentences:
+        for node in sentence.nodes():
+            for part in node.walk():
+                if isinstance(part, tree.Call) and part.function == "Piecewise":
+                    yield from _branches(part, paper.notation.indices, sentence)
     for home in paper.homes.values():
         table: dict[str, dict[str, tuple[Sentence, tree.Compare]]] = defaultdict(dict)
         for sentence in home:
@@ -26,6 +32,34 @@ def case_defects(paper: Paper) -> Iterator[Defect]:
         for name, pair in table.items():
             if set(pair) == {"1", "2"}:
                 yield from _judged(name, *pair["1"], *pair["2"])
+
+
+def _branches(node: tree.Call, indices: frozenset[str], sentence: Sentence) -> Iterator[Defect]:
+    """The cases of a definition by cases: a whole number or a point of equality that none of them has."""
+    tests = [branch.items[1] for branch in node.arguments if isinstance(branch, tree.Tuple) and len(branch.items) == 2]
+    links = [t for t in tests if isinstance(t, tree.Compare) and len(t.operators) == 1]
+    firsts = {t.operands[0] for t in links}
+    if len(links) != len(node.arguments) or len(links) < 2 or len(firsts) != 1:
+        return
+    (subject,) = firsts
+    ends = [whole(t.operands[1]) for t in links]
+    missing = ""
+    if isinstance(subject, tree.Letter) and subject.name in indices and None not in ends:
+        numbers = [n for n in ends if n is not None]
+        pairs = [(t.operators[0], n) for t, n in zip(links, numbers, strict=True)]
+        span = range(min(numbers), max(numbers) + 1)
+        missing = next((f"{subject.name} = {k}" for k in span if not any(_in(k, op, n) for op, n in pairs)), "")
+    elif len({t.operands[1] for t in links}) == 1 and {t.operators[0] for t in links} == {"<", ">"}:
+        missing = f"{to_text(subject)} = {to_text(links[0].operands[1])}"
+    if missing:
+        title = f"the cases of the definition leave out {missing}"
+        yield Defect("total", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
+
+
+def _in(number: int, op: str, end: int) -> bool:
+    return {"<": number < end, "<=": number <= end, ">": number > end, ">=": number >= end, "==": number == end}.get(
+        op, True
+    )
 
 
 def _sets(sentence: Sentence) -> Iterator[tuple[str, tree.Compare]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import exponents_differ, to_text_of
+from bilevel_verify.proofreading.joints.carrying import bounds_of, exponents_differ, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in
 from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, product, raised
 from bilevel_verify.proofreading.joints.judged import Judged
@@ -143,6 +143,8 @@ def _known(paper: Paper) -> dict[str, tree.Node]:
 def _judged(order: Order, found: list[Order], ties: tuple[Tie, ...], name: str, place: str) -> Judged:
     """One quoted order against the orders of its source."""
     joint = f"the order {to_text_of(order.sentence)} from {name}"
+    about = {b.left for b in bounds_of(order.sentence) if b.right == order.node}
+    found = [o for o in found if about & {b.left for b in bounds_of(o.sentence) if b.right == o.node}] or found
     same = [o for o in found if agrees(order, o)]
     if same:
         fewest = min((o.letters - order.letters for o in same), key=len)

@@ -86,9 +86,12 @@ def _judged(
     joint = f"{to_text_of(sentence)} quoted from {name}"
     same, how = _from(paper, quote, sources, ties)
     if same is None:
-        same, how = _rearranged(quote, sources)
+        same, how = rearranged(quote, sources)
     if same is None:
-        other = next((n for n in stated if stated[n] not in sources and _from(paper, quote, (stated[n],), ties)[0]), "")
+        others = (n for n in stated if stated[n] not in sources)
+        other = next(
+            (n for n in others if _from(paper, quote, (stated[n],), ties)[0] or rearranged(quote, (stated[n],))[0]), ""
+        )
         why = f"the left side is not that of {name}" + (f"; it is that of ({other})" if other else "")
         alone = sentence.read.formula.kind != "display" and len(quoted) == 1
         if other and alone:
@@ -127,12 +130,12 @@ def _from(paper: Paper, quote: Bounded, sources: tuple[Sentence, ...], ties: Tie
     return best
 
 
-def _rearranged(quote: Bounded, sources: tuple[Sentence, ...]) -> tuple[bool | None, str]:
+def rearranged(quote: Bounded, sources: tuple[Sentence, ...]) -> tuple[bool | None, str]:
     """Whether the quote is a source times a product of powers, its terms put on other sides; one term may be off."""
     best: tuple[bool | None, str] = None, ""
     for one in (b for s in sources for b in bounds_of(s)):
         try:
-            want, got = _over(one), _over(quote)
+            want, got = dict(over(one).terms), dict(over(quote).terms)
         except Formless:
             continue
         if (one.op == "==") != (quote.op == "==") or len(want) < 3 or len(got) != len(want):
@@ -150,10 +153,10 @@ def _rearranged(quote: Bounded, sources: tuple[Sentence, ...]) -> tuple[bool | N
     return best
 
 
-def _over(one: Bounded) -> dict[Monomial, Fraction]:
-    """The larger side less the smaller one, as a form."""
+def over(one: Bounded) -> Form:
+    """The larger side less the smaller one."""
     low, high = (one.right, one.left) if one.op in LOWER else (one.left, one.right)
-    return dict(form_of(tree.Add((high, tree.Negate(low)))).terms)
+    return form_of(tree.Add((high, tree.Negate(low))))
 
 
 def _ratio(one: Monomial, other: Monomial) -> Monomial:
@@ -274,10 +277,10 @@ def _script(
         binding = fitted(paper, one.left, quote.left)
         here = one if binding is None else Bounded(quote.left, one.op, renamed(one.right, binding))
         try:
-            want, got = _over(here), _over(quote)
+            want, got = over(here), over(quote)
         except Formless:
             continue
-        if {n for m in want for n, _ in m} == {n for m in got for n, _ in m}:
+        if {n for m in want.terms for n, _ in m} == {n for m in got.terms for n, _ in m}:
             words = f"{name}, right less left", "here, right less left"
-            return form_script(title, sentence.place, Form(want), Form(got), *words)
+            return form_script(title, sentence.place, want, got, *words)
     return ""

@@ -127,7 +127,7 @@ def _below(body: tree.Node, span: Span, first: dict[str, int], sentence: Sentenc
 
 def _vanishing(body: tree.Node, span: Span, sentence: Sentence) -> Iterator[Defect]:
     """Denominators (and arguments of logarithms) that are zero at a closed end of the range."""
-    for part, what in _divisors(body):
+    for part, what in divisors(body):
         for end in (span.low, span.high):
             if end is None or end in (tree.Letter("oo"), tree.Letter("dots")):
                 continue
@@ -138,7 +138,8 @@ def _vanishing(body: tree.Node, span: Span, sentence: Sentence) -> Iterator[Defe
                          cause=f"zero {to_text(part)} {sentence.unit}")  # fmt: skip
 
 
-def _divisors(node: tree.Node) -> Iterator[tuple[tree.Node, str]]:
+def divisors(node: tree.Node) -> Iterator[tuple[tree.Node, str]]:
+    """Factors of denominators and arguments of logarithms, with what they are."""
     for part in node.walk():
         match part:
             case tree.Divide(denominator=bottom):

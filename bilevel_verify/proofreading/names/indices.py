@@ -10,7 +10,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import bound_by
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.hapax import script_index
-from bilevel_verify.proofreading.names.occurrences import uses
+from bilevel_verify.proofreading.names.occurrences import Use, uses
 from bilevel_verify.proofreading.source import Paper, Sentence
 
 ADDING = ("sum", "prod")
@@ -57,6 +57,7 @@ def _idle(node: tree.Node, sentence: Sentence, settled: set[str]) -> Iterator[De
             if any(use.name == name for use in body):
                 continue
             free = sorted({use.name for use in body if use.base and use.binder is None} - settled - {name})
+            free = sorted(_scripts(body, name)) or free
             if free:
                 title = (
                     f"the sum runs over {name}, which does not occur in its terms; they have the index {free[0]},"
@@ -64,6 +65,11 @@ def _idle(node: tree.Node, sentence: Sentence, settled: set[str]) -> Iterator[De
                 )
                 yield Defect("index", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit,
                              cause=f"idle {name} {free[0]} {sentence.unit}")  # fmt: skip
+
+
+def _scripts(body: list[Use], name: str) -> set[str]:
+    """Scripts of letters ``q_i`` under a sum over the letter q itself."""
+    return {index for use in body if (index := script_index(use.name)) and use.name == f"{name}_{index}"}
 
 
 def _own_end(node: tree.Node, sentence: Sentence) -> Iterator[Defect]:
@@ -97,11 +103,12 @@ def _strangers(home: list[Sentence], paper: Paper) -> Iterator[Defect]:
     """An index letter that one place of a statement has and no other, where the same sequence goes by other letters."""
     mentioned: Counter[str] = Counter()
     letters: dict[Slot, set[str]] = defaultdict(set)
+    running: set[str] = set()
     where: dict[str, tuple[Sentence, Slot]] = {}
     for sentence in home:
         for node in sentence.nodes():
-            mentioned.update(use.name for use in uses(node))
-            mentioned.update(n for part in node.walk() if isinstance(part, tree.Call) for n in bound_by(part))
+            mentioned.update(use.name for use in uses(node) if use.binder is None)
+            running |= {n for part in node.walk() if isinstance(part, tree.Call) for n in bound_by(part)}
             for slot, name, bound in _slots(node):
                 letters[slot].add(name)
                 if not bound:
@@ -114,6 +121,10 @@ def _strangers(home: list[Sentence], paper: Paper) -> Iterator[Defect]:
         others = sorted(letters[slot] & paper.notation.indices - {name})
         mates = {use.name for node in sentence.nodes() for use in uses(node) if use.base} - {name}
         mates |= {script_index(use.name) for node in sentence.nodes() for use in uses(node)}
+        if name in running:  # of a running letter only a place beside another one in the same slot is told
+            slots = [s for node in sentence.nodes() for s in _slots(node)]
+            alone = any(isinstance(n, tree.Index) and name in tree.letters(n) for n in sentence.nodes())
+            mates = {n for one, n, bound in slots if one == slot and not bound and n != name and not alone}
         line = sentence.read.formula.kind == "algorithm-line"
         if others and (line or mates & set(others)):
             title = f"the index {name} stands here once and nowhere else; {slot[0]} is indexed by {', '.join(others)}"

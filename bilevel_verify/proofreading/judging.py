@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from bilevel_verify.proofreading.joints.carrying import carried_joints
-from bilevel_verify.proofreading.joints.conclusions import conclusion_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
 from bilevel_verify.proofreading.joints.epochs import epoch_joints
+from bilevel_verify.proofreading.joints.equalities import equality_joints
 from bilevel_verify.proofreading.joints.exchanged import exchanged_joints
 from bilevel_verify.proofreading.joints.factors import factor_joints
 from bilevel_verify.proofreading.joints.independence import independence_joints
@@ -16,10 +16,13 @@ from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
 from bilevel_verify.proofreading.joints.quoting import quoted_joints
-from bilevel_verify.proofreading.joints.special import special_joints
 from bilevel_verify.proofreading.joints.summing import added_joints, summed_joints
 from bilevel_verify.proofreading.joints.tables import table_joints
-from bilevel_verify.proofreading.joints.together import together_joints
+from bilevel_verify.proofreading.promises.conclusions import conclusion_joints
+from bilevel_verify.proofreading.promises.needed import needed_joints
+from bilevel_verify.proofreading.promises.promised_orders import promised_order_joints
+from bilevel_verify.proofreading.promises.special import special_joints
+from bilevel_verify.proofreading.promises.together import together_joints
 from bilevel_verify.proofreading.source import Paper
 
 if TYPE_CHECKING:
@@ -28,8 +31,11 @@ if TYPE_CHECKING:
 OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     carried_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints, distinction_joints,
     exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
+    promised_order_joints,
 )  # fmt: skip
-OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (parameter_joints, together_joints, special_joints)
+OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
+    parameter_joints, together_joints, special_joints, equality_joints, needed_joints,
+)  # fmt: skip
 
 
 def judged_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:

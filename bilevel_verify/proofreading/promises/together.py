@@ -15,9 +15,9 @@ from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.numbers.exact import Formula
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.hypotheses import CONTRADICTION, EFFORT, positive
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.parameters import frame_of
+from bilevel_verify.proofreading.promises.hypotheses import CONTRADICTION, EFFORT, positive
 from bilevel_verify.proofreading.source import PROMISES, Paper
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS

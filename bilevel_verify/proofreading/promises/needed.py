@@ -1,0 +1,80 @@
+"""``with eta <= 1/L`` in a proof: a condition on a parameter that the proof uses, and its statement nowhere assumes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bilevel_verify.drafting.letters import plain
+from bilevel_verify.language import tree
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.carrying import to_text_of
+from bilevel_verify.proofreading.joints.clauses import clauses
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.parameters import COMPARED, INHERITS
+from bilevel_verify.proofreading.promises.conclusions import own_proofs
+from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
+from bilevel_verify.theorems.rewrite import free_letters
+from bilevel_verify.theorems.vocabulary import NUMBERS
+
+if TYPE_CHECKING:
+    from bilevel_verify.drafting.draft import Draft
+
+USED = re.compile(r"\b(?:with|since|as|using|use|because|by)\s*\Z", re.I)
+
+
+def needed_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
+    """Conditions that a proof uses, one relation between letters each, against what is said outside of all proofs."""
+    count = Counter(p.name for p in paper.passages if p.kind in PROMISES)
+    stated = {p.name: p for p in paper.passages if p.kind in PROMISES and count[p.name] == 1}
+    own = {id(p): stated[name] for name in stated for p in own_proofs(paper, name)}
+    for clause in clauses(paper):
+        home = own.get(id(clause.passage))
+        if home is None or INHERITS.search(home.words):
+            continue
+        for place, sentence in enumerate(clause.formulas):
+            letter = _bounded(sentence) if USED.search(clause.before(place)) else ""
+            if letter:
+                yield _judged(sentence, letter, home, _said(paper, clause.passage, home, letter, sentence))
+
+
+def _bounded(sentence: Sentence) -> str:
+    """The letter that a relation between numbers bounds."""
+    chains = list(sentence.chains())
+    if sentence.read.formula.kind == "display" or len(chains) != 1 or len(chains[0].relations) != 1:
+        return ""
+    left, right = chains[0].members if len(chains[0].members) == 2 else (None, None)
+    if not isinstance(left, tree.Letter) or right is None or chains[0].relations[0].word not in COMPARED:
+        return ""
+    others = free_letters(right) - NUMBERS
+    return left.name if plain(right) and others and left.name not in others else ""
+
+
+def _said(paper: Paper, proof: Passage, home: Passage, letter: str, used: Sentence) -> bool:
+    """Whether anything but other statements and their proofs says more of the letter than its sign."""
+    for passage in paper.passages:
+        if passage is not home and passage is not proof and (passage.kind in PROMISES or passage.kind == "proof"):
+            continue
+        for sentence in passage.formulas:
+            if passage is proof and sentence.read.formula.n >= used.read.formula.n:
+                break
+            for chain in sentence.chains():
+                sides = [*chain.members, *(m for c in chain.conditions for m in c.members)]
+                signed = any(tree.is_zero(m) for m in sides) and len(sides) == 2
+                related = bool(chain.relations or chain.conditions) and not signed
+                if related and any(letter in tree.letters(m) for m in sides if plain(m) or isinstance(m, tree.Letter)):
+                    return True
+    return False
+
+
+def _judged(sentence: Sentence, letter: str, home: Passage, said: bool) -> Judged:
+    joint = f"{to_text_of(sentence)}, used in the proof of {home.name}"
+    if said:
+        return Judged("premise", sentence.place, joint, "undecided", "more than its sign is said of the letter")
+    title = f"the proof of {home.name} uses a bound of {letter}, and {home.name} says nothing about {letter}"
+    evidence = (f"used: {to_text_of(sentence)}", f"{home.name}: " + "; ".join(to_text_of(s) for s in home.formulas))
+    defect = Defect("premise", sentence.place, title, "breaks the statement", sentence.latex, evidence,
+                    f"needed {letter} {home.id}", sentence.unit)  # fmt: skip
+    return Judged("premise", sentence.place, joint, "refuted", "no hypothesis is about it", defect)
