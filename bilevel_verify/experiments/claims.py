@@ -196,7 +196,7 @@ def _within(found: Finished, variant: str, numbers: Mapping[tuple[str, str], Bot
             outside.append(f"{name} and {rival} are further apart than a factor of {BAND:g}")
         excuses[name, rival] = "; ".join(way for way in ways if way)
     if outside:
-        return "reversed", "; ".join(outside)
+        return "not supported", f"{'; '.join(outside)}, which is how the words are read here"
     weak = [pair for pair, good in zip(numbers, inside) if not good]
     if clear := [f"{name} and {rival}" for name, rival in weak if not excuses[name, rival]]:
         return "not supported", f"no test puts the ratio into the band: {', '.join(clear)}"
