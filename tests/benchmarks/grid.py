@@ -1,4 +1,6 @@
-"""On how many problems that meet its hypotheses, from how many starts, each entry was checked: from a store of a run.
+"""On how many problems that meet its hypotheses, from how many starts, each entry was checked, and what stays open.
+
+From the store of a run of the main job:
 
 bilevel-verify run --out out
 python tests/benchmarks/grid.py out --write reports/grid.md
@@ -15,6 +17,7 @@ from typing import Any
 from bilevel_verify.campaign.run import STORE_NAME
 from bilevel_verify.campaign.store import Store
 from bilevel_verify.checks.requests.coverage import Breadth, breadth, on_instances, scopes
+from bilevel_verify.checks.verdicts.deciding import open_class
 from bilevel_verify.theorems import load_card
 from bilevel_verify.theorems.library import shipped
 
@@ -61,6 +64,21 @@ def table(cells: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def undecided(answers: Iterable[Mapping[str, Any]]) -> str:
+    """The undecided rows by what would decide them."""
+    counts: Counter[tuple[str, str]] = Counter()
+    total = 0
+    for row in (row for answer in answers for row in answer["rows"]):
+        total += 1
+        found = open_class(row)
+        if found is not None:
+            counts[found.name, found.decides] += 1
+    lines = ["", "## Undecided rows, and what would decide them", "", f"{counts.total()} of {total} rows.", ""]
+    lines += ["| class | rows | what would decide it |", "| --- | ---: | --- |"]
+    lines += [f"| {name} | {number} | {decides} |" for (name, decides), number in counts.most_common()]
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     """Read the store, print and write the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -68,7 +86,8 @@ def main() -> None:
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
     with Store(arguments.out / STORE_NAME, read_only=True) as store:
-        text = table([(cell.cell, cell.answer) for cell in store.cells() if cell.cell["kind"] == "verify"])
+        cells = [(cell.cell, cell.answer) for cell in store.cells() if cell.cell["kind"] == "verify"]
+    text = table(cells) + undecided(answer for _, answer in cells)
     print(text)
     if arguments.write:
         arguments.write.write_text(text, encoding="utf-8")

@@ -84,7 +84,7 @@ def test_no_start_of_the_grid_is_stationary():
     for (problem, knobs), start in seen:
         opened = bv.zoo(problem, **dict(knobs))
         if opened.kind == "simple_bilevel":
-            assert bv.truth(opened).simple.distance(start).value > 1e-3 or opened.name == "weak-sharp", problem
+            assert bv.truth(opened).simple.distance(list(start)).value > 1e-3 or opened.name == "weak-sharp", problem
         else:
-            slope = bv.truth(opened).grad_phi(start)
+            slope = bv.truth(opened).grad_phi(list(start))
             assert float((slope.value**2).sum()) ** 0.5 - slope.error > 1e-3, (problem, start)

@@ -46,7 +46,7 @@ def kept(results: list[dict]) -> str:
     """The jobs of the tightest instances, as TOML; statements on one instance share a job."""
     jobs: dict[str, list[str]] = {}
     for one in results:
-        claims = [claim for claim in one["claims"] if claim["ratio"] <= 1 and claim["verdict"] != "refuted"]
+        claims = [c for c in one["claims"] if float(c["ratio"]) <= 1 and c["verdict"] != "refuted"]
         if not claims:
             continue
         worst = max(claims, key=lambda claim: claim["ratio"])
