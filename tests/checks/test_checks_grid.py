@@ -19,8 +19,11 @@ from bilevel_verify.worst import families
 
 PROBLEMS, STARTS = 6, 2
 DATA = ("diabetes", "cancer", "digits", "iris", "wine")
-FEWER: dict[str, str] = {}
-"""Entries for which six problems cannot be had, and why."""
+THIRD = "third derivatives along y*: up to twelve seconds on one problem"
+FEWER = dict.fromkeys(
+    ("ragd-gs/proof-lemma-2", "ragd-gs/proof-lemma-c-4", "ragd-gs/proof-lemma-c-5", "ragd-gs/tensor-norm"), THIRD
+)
+"""Entries that are left on fewer than six problems, and why; none of them is a statement."""
 ONE_START = ("fsba/", "rahgd/theorem-4-1-practical")
 """Entries with a second start on two problems only: seconds of search, or of runs by seed, for each start."""
 NO_DATA = {
@@ -44,11 +47,18 @@ def test_every_entry_has_six_problems_and_two_starts(name):
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_two_of_the_problems_are_on_data_and_two_of_families(name):
+    if name in FEWER:
+        return
     problems = WIDTH[name].starts
     entries = {one.zoo for one in families()}
     assert sum(problem.partition(":")[0] in entries for problem in problems) >= 2
     if name not in NO_DATA:
         assert len({problem for problem in problems if problem.startswith(DATA)}) >= 2
+
+
+def test_no_statement_is_left_out():
+    statements = {f"{paper}/{one.id}" for paper in shipped() for one in load_card(paper).statements}
+    assert not statements & FEWER.keys()
 
 
 def test_the_counts():
