@@ -25,7 +25,10 @@ FEWER = {
     "ragd-gs/proof-lemma-2": THIRD,
     "ragd-gs/proof-lemma-c-4": THIRD,
     "ragd-gs/proof-lemma-c-5": THIRD,
-    "rahgd/lemma-a-2": "3.5 seconds on one problem, two of data among them",
+    "rahgd/lemma-a-2": "3.5 seconds on one problem",
+    "fsba/proposition-2-4": "two to five seconds on one problem",
+    "fsba/lemma-b-4": "one to three seconds on one problem",
+    "fsba/lemma-e-2": "one to three seconds on one problem",
     "fsba/lemma-3-1": "37 relations at drawn points: five to twelve seconds on one problem",
 }
 """Entries that are left on fewer than six problems, so that the main job stays a matter of minutes, and why."""
@@ -37,7 +40,6 @@ ONE_DATA = {
 NO_DATA = {
     "agm-bio/theorem-4-5": "r = 1: a lower level with a slope at every solution, which no fit to data has",
     "agm-bio/theorem-4-5-proof": "the same",
-    "fsba/proposition-2-4": "five seconds on one problem of data",
 }
 MINIMAX = ("fsba/theorem-4-7", "fsba/d-3-errors")
 """Of this paper, what is about minimax problems has both sets of data."""
@@ -71,7 +73,7 @@ def test_two_of_the_problems_are_on_data_and_two_of_families(name):
 def test_the_counts():
     """As many as there are now: a smaller job is a smaller report."""
     assert len(ENTRIES) >= 132
-    assert sum(one.problems for one in WIDTH.values()) >= 830
+    assert sum(one.problems for one in WIDTH.values()) >= 820
 
 
 def test_what_does_not_count():
