@@ -49,7 +49,7 @@ _HOME = {
     "drafting": "Draft draft read_answers",
     "solving": "solve solve_batch",
     "checks": "Row Verification verify",
-    "worst": "WorstCase worst_case random_instances",
+    "worst": "WorstCase worst_case random_instances verify_random",
     "audit": "Finding audit check",
     "campaign": "run_campaign load_campaign",
     "reporting": "report",
@@ -133,4 +133,4 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from bilevel_verify.symbolic import Derivation, derive
     from bilevel_verify.theorems import Card, card, cards, read, statements
     from bilevel_verify.truth import Enclosure, Truth, truth
-    from bilevel_verify.worst import WorstCase, random_instances, worst_case
+    from bilevel_verify.worst import WorstCase, random_instances, verify_random, worst_case

@@ -7,6 +7,7 @@ from typing import Any
 
 from bilevel_verify.campaign.cell import Cell, Limits
 from bilevel_verify.campaign.grids import Campaign
+from bilevel_verify.checks.requests.coverage import starts_of
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
 
@@ -53,15 +54,5 @@ def cells_of(job: Mapping[str, Any]) -> list[Cell]:
             budget=job.get("budget"),
             control=job.get("control"),
         )
-        for start in _starts(job.get("x0"))
+        for start in starts_of(job.get("x0"))
     ]
-
-
-def _starts(x0: Any) -> list[tuple[float, ...] | None]:
-    if x0 is None:
-        return [None]
-    if isinstance(x0, int | float):
-        return [(float(x0),)]
-    if any(isinstance(entry, Sequence) for entry in x0):
-        return [tuple(float(v) for v in start) for start in x0]
-    return [tuple(float(v) for v in x0)]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import random
-import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import Cell
 from bilevel_verify.campaign.records import Json, answer_of, run_record
 from bilevel_verify.campaign.solvers import Solver, load_solver
-from bilevel_verify.campaign.sources import open_problem, split_reference
-from bilevel_verify.checks.verdicts.verdict import Row
-from bilevel_verify.checks.verdicts.verification import Verification
+from bilevel_verify.campaign.sources import join_reference, open_problem, split_reference
+from bilevel_verify.checks.verdicts.commands import with_commands
 from bilevel_verify.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +43,9 @@ def _verify(cell: Cell) -> tuple[Json, list[Json]]:
         x0=None if cell.x0 is None else list(cell.x0),
         **options,
     )
-    found = with_commands(found, split_reference(cell.problem or "")[0], cell.card, cell.seed, cell.budget, cell.solver)
+    name, own = split_reference(cell.problem or "")
+    reference = join_reference(name, own | dict(cell.knobs))
+    found = with_commands(found, reference, cell.card, cell.seed, cell.budget, cell.solver)
     return answer_of(found, instance_of(problem, cell.eps))
 
 
@@ -128,36 +127,3 @@ def instance_of(problem: Any, eps: tuple[float, ...]) -> Any:
         return problem.at(eps=eps[0]) if eps else None
     except InputError:
         return None
-
-
-def with_commands(
-    found: Verification,
-    problem: str,
-    card: str | None = None,
-    seed: int = 0,
-    budget: int | None = None,
-    solver: str | None = None,
-) -> Verification:
-    """The verification with command lines that name the caller's own files, seed and budget.
-
-    Parameters
-    ----------
-    problem : reference of the problem (``zoo:NAME`` or a path) without its knobs.
-    card : path of a user's card, if it is one. ``solver`` : reference of a user's solver.
-    """
-
-    def mended(row: Row) -> Row:
-        if not row.reproduce:
-            return row
-        words = shlex.split(row.reproduce)
-        if card and len(words) > 2:
-            words[2] = f"{card}/{row.statement}"
-        if "--problem" in words:
-            words[words.index("--problem") + 1] = problem
-        words += [] if seed == 0 else ["--seed", str(seed)]
-        words += [] if budget is None else ["--budget", str(budget)]
-        words += [] if solver is None else ["--solver", solver]
-        return replace(row, reproduce=shlex.join(words))
-
-    hypotheses = tuple(mended(row) for row in found.hypotheses)
-    return replace(found, claims=tuple(mended(row) for row in found.claims), hypotheses=hypotheses)

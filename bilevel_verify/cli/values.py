@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bilevel_verify.campaign.cell import Scalar
-from bilevel_verify.campaign.sources import open_problem, split_reference
+from bilevel_verify.campaign.sources import join_reference, open_problem, split_reference
 from bilevel_verify.errors import InputError, ParameterError
 
 
@@ -82,14 +82,14 @@ def scalar(text: str, option: str) -> Scalar:
 
 
 def problem_of(arguments: argparse.Namespace) -> tuple[Any, str]:
-    """The problem (or family) that ``--problem`` and ``--knob`` name, and its name as given."""
+    """The problem (or family) that ``--problem`` and ``--knob`` name, and its reference with all knobs."""
     names = [n for n in (getattr(arguments, "target", None), arguments.problem) if n]
     if len(names) != 1:
         what = "once" if names else "with --problem zoo:NAME or --problem FILE.toml"
         raise InputError(f"name the problem {what}")
     reference, knobs = split_reference(names[0])
     values = knobs | assignments(arguments.knob, "--knob")
-    return open_problem(reference, values, arguments.allow_outside), reference
+    return open_problem(reference, values, arguments.allow_outside), join_reference(reference, values)
 
 
 def other_problem(name: str, arguments: argparse.Namespace) -> Any:

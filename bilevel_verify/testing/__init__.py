@@ -20,7 +20,7 @@ _HOME = {
         "instances blocks spectra bases exponents points tolerances feasible_sets"
     ),
     "trials.contracts": "BrokenContract Profile QUICK THOROUGH profile",
-    ".worst": "random_instances",
+    ".worst": "random_instances verify_random",
     "assertions.gradients": "assert_hypergradient assert_hyper_hessian",
     "assertions.inner_solvers": "assert_inner_solver_rate assert_linear_solver",
     "assertions.solvers": "assert_descent assert_counts assert_same_iterates assert_stationary",

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 Batch = tuple[FloatArray, FloatArray]
+MINIMA_KEPT = 64
+"""Values of lambda for which the least penalty function is kept."""
 
 
 @checked_methods
@@ -52,6 +54,7 @@ class Truth:
         self.problem = problem
         self.bits = bits
         self._pointwise = Pointwise(problem, bits)
+        self._penalty_minima: dict[float, Minimum] = {}
 
     # ---- ingredients ----------------------------------------------------------------------------------------------
 
@@ -273,7 +276,11 @@ class Truth:
     def L_star_min(self, lam: float) -> Enclosure:
         """Enclosure of ``inf_x L*_lam(x)`` on the declared range of x."""
         self._pointwise.needs_lower()
-        return penalty_infimum(self.problem, self.points, lam, self.phi_min).enclosure(self.certainty)
+        if lam not in self._penalty_minima:  # seconds of search, asked for by every statement on the same instance
+            if len(self._penalty_minima) >= MINIMA_KEPT:
+                self._penalty_minima.clear()
+            self._penalty_minima[lam] = penalty_infimum(self.problem, self.points, lam, self.phi_min)
+        return self._penalty_minima[lam].enclosure(self.certainty)
 
     # ---- simple bilevel -------------------------------------------------------------------------------------------
 

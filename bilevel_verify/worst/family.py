@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -89,6 +89,7 @@ class Family:
     Attributes
     ----------
     spec : the table of the file without ``[free]``. ``ranges`` : of the free knobs. ``folder`` : of its data files.
+    zoo : the zoo entry whose knobs are free; "" for a family of a file.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Family:
     eps: Range
     folder: Path | None = None
     title: str = ""
+    zoo: str = ""
 
     @cached_property
     def dimension(self) -> int:
@@ -179,11 +181,10 @@ def family(name: str) -> Family:
     if name not in known:
         raise ProblemError(f"no family {name[:40]!r}{nearest(name, known)}; there are {', '.join(known)}")
     spec = read_toml(FOLDER / f"{name}.toml")
-    of = spec.pop("zoo", None)
-    if of is None:
-        return from_table(name, spec, FOLDER)
+    of = str(spec.pop("zoo"))
     own = read_toml(catalogue.FOLDER / f"{of}.toml")
-    return from_table(name, {**own, **spec, "knobs": {**own.get("knobs", {}), **spec.get("knobs", {})}}, FOLDER)
+    merged = {**own, **spec, "knobs": {**own.get("knobs", {}), **spec.get("knobs", {})}}
+    return replace(from_table(name, {**merged, "name": name}, FOLDER), zoo=of)
 
 
 def from_file(path: str | Path) -> Family:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
 from bilevel_verify.campaign import Cell, grid, load_campaign
 from bilevel_verify.campaign.sources import join_reference, problem_fingerprint, split_reference
+from bilevel_verify.campaign.work import work
 from bilevel_verify.errors import InputError
 
 GOOD = """
@@ -138,3 +140,14 @@ def test_the_main_job_of_several_papers_is_that_of_each() -> None:
     assert together < {cell.content for cell in main_job().cells}
     with pytest.raises(InputError, match=r"nothing on 'rahg'.*rahgd"):
         main_job(["ragd-gs", "rahg"])
+
+
+def test_the_command_of_a_row_names_the_knobs_of_its_cell() -> None:
+    knobs = {"s": "40*eps", "drop": "1/1000000"}
+    cell = Cell(problem="zoo:ramp", knobs=knobs, statement="restarted-agd-hb/section-5-2:rate", eps=(1e-2, 3e-3))
+    answer, _ = work(cell)
+    words = shlex.split(answer["rows"][0]["reproduce"])
+    assert words[words.index("--problem") + 1] == "zoo:ramp:drop=1/1000000,s=40*eps"
+    assert not any(word.startswith("--x0") for word in words)  # each member of the sweep has a start of its own
+    name, own = split_reference(words[words.index("--problem") + 1])
+    assert (name, own) == ("zoo:ramp", knobs)

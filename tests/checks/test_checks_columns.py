@@ -59,6 +59,7 @@ def test_columns_that_are_put_together() -> None:
         "what": "run",
         "eps": 0.1,
         "formula": None,
+        "decides": "",
         "place and reason": "k = 3; tie",
         "certainty and reason": "computed; tie",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -169,3 +170,20 @@ def test_a_gradient_that_is_zero_on_the_whole_line(f):
     else:
         assert float(least.value) == pytest.approx(3.0 if f.startswith("3") else 0.0, abs=1e-6)
         assert least.lower <= float(least.value) <= least.upper
+
+
+def test_the_penalty_minimum_is_searched_once_for_each_lambda(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules["bilevel_verify.truth.truth"]
+    asked = []
+    search = module.penalty_infimum
+
+    def counted(problem: bv.Problem, points: Any, lam: float, phi_min: Any) -> Any:
+        asked.append(lam)
+        return search(problem, points, lam, phi_min)
+
+    monkeypatch.setattr(module, "penalty_infimum", counted)
+    t = bv.truth(bv.bilevel(f="cos(x1) + y1", g="y1**2 - x1*y1", x="x1", y="y1", domain={"x1": (-1, 1)}))
+    first, other, again = t.L_star_min(4.0), t.L_star_min(8.0), t.L_star_min(4.0)
+    assert asked == [4.0, 8.0]
+    assert (first.value, first.error) == (again.value, again.error)
+    assert first.value < other.value

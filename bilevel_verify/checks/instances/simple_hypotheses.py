@@ -6,6 +6,8 @@ every power are told apart by name: each makes all claims ``not applicable``.
 
 from __future__ import annotations
 
+from math import isfinite
+
 import sympy
 
 from bilevel_verify.checks.claims.claims import all_claims
@@ -14,6 +16,7 @@ from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.errors import BilevelVerifyError, MathematicalError
 from bilevel_verify.language import tree
 from bilevel_verify.problems.composite import split
+from bilevel_verify.problems.feasible import Intersection
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Statement
 from bilevel_verify.truth.functions.structure import structure_of
@@ -28,7 +31,7 @@ def of_levels(instance: Instance) -> list[Premise]:
     smooth = simple if composite is None else SimpleTruth(composite.smooth)
     found = [_convex(smooth, "f"), _convex(smooth, "g")]
     if all(premise.verdict != "not applicable" for premise in found):
-        found.append(_minimiser(simple))
+        found.append(_attained(instance) or _minimiser(simple))
     if "alpha" in instance.failures or "r" in instance.failures:
         flat = flatter_than_powers(instance.problem)
         if flat:
@@ -93,9 +96,24 @@ def _convex(simple: SimpleTruth, name: str) -> Premise:
     return Premise(text, "holds", "", "certified", "structure of the expression")
 
 
+MINIMISER = "the lower level has a minimiser"
+
+
+def _attained(instance: Instance) -> Premise | None:
+    """On a compact set a g with a Lipschitz gradient attains its minimum; None where that is not what is known."""
+    feasible, smoothness = instance.problem.feasible, instance.used.get("L_g")
+    if feasible is None or not feasible.bounded or isinstance(feasible, Intersection):  # which may be empty
+        return None
+    if smoothness is None or not smoothness.certified or not isfinite(smoothness.value):
+        return None
+    if split(instance.problem) is not None:  # L_g is about a part of g only
+        return None
+    return Premise(MINIMISER, "holds", "", "certified", "continuous on a compact set")
+
+
 def _minimiser(simple: SimpleTruth) -> Premise:
     """Does the lower level have a minimiser?"""
-    text = "the lower level has a minimiser"
+    text = MINIMISER
     try:
         verdict = simple.recession.verdict
     except (BilevelVerifyError, ArithmeticError) as error:

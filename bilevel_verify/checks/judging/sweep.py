@@ -249,4 +249,7 @@ def _command(series: list[Case]) -> str:
     if len(known) < 2:
         return words
     last = f"--eps {known[-1]:g}" if float(f"{known[-1]:g}") == known[-1] else f"--eps {known[-1]!r}"
-    return words.replace(last, "--eps " + ",".join(f"{e:g}" if float(f"{e:g}") == e else repr(e) for e in known), 1)
+    words = words.replace(last, "--eps " + ",".join(f"{e:g}" if float(f"{e:g}") == e else repr(e) for e in known), 1)
+    if len({tuple(case.instance.start) for case in series}) > 1:  # every member has a start of its own
+        words = " ".join(word for word in words.split(" ") if not word.startswith("--x0="))
+    return words

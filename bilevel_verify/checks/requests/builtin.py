@@ -1,4 +1,8 @@
-"""The built-in job: which statements are checked on which problems, as data in ``builtin.toml``."""
+"""The built-in job: which statements are checked on which problems, as data.
+
+``builtin.toml`` holds settings made by hand, ``grid.toml`` every statement with claims on instances on at least six
+problems from two starts, ``worst.toml`` the worst instances that a search has found.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-JOB_FILE = Path(__file__).with_name("builtin.toml")
+JOB_FILES = tuple(Path(__file__).with_name(name) for name in ("builtin.toml", "grid.toml", "worst.toml"))
 
 
 def builtin_jobs(paper: str | None = None, text: str | None = None) -> list[dict[str, Any]]:
@@ -23,8 +27,9 @@ def builtin_jobs(paper: str | None = None, text: str | None = None) -> list[dict
     paper : only the statements of this paper.
     text : another job file as text.
     """
-    data = tomllib.loads(JOB_FILE.read_text(encoding="utf-8") if text is None else text)
-    return [cell for job in data["job"] for cell in _cells(job) if paper in (None, cell["statement"].split("/")[0])]
+    texts = [path.read_text(encoding="utf-8") for path in JOB_FILES] if text is None else [text]
+    jobs = [job for one in texts for job in tomllib.loads(one)["job"]]
+    return [cell for job in jobs for cell in _cells(job) if paper in (None, cell["statement"].split("/")[0])]
 
 
 def _cells(job: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

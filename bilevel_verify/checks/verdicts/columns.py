@@ -13,6 +13,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from bilevel_verify.checks.verdicts.counting import word_of
+from bilevel_verify.checks.verdicts.deciding import what_decides
 from bilevel_verify.checks.verdicts.verdict import Row
 
 Kind = Literal["text", "word", "number", "count", "flag", "texts", "record"]
@@ -102,6 +103,7 @@ DERIVED: dict[str, Column] = {
         Column("what", "text", lambda row: row["claim"] or row["kind"], "claim"),
         Column("eps", "number", _eps, latex=r"$\varepsilon$"),
         Column("formula", "text", lambda row: row["printed"]),
+        Column("decides", "text", what_decides, "what would decide it"),
         Column("place and reason", "text", _joined("; ", "where", "reason"), "where, why"),
         Column("certainty and reason", "text", _joined("; ", "certainty", "reason"), "why"),
     )
@@ -112,7 +114,7 @@ VIEWS: dict[str, tuple[str, ...]] = {
     "page": ("verdict", "name", "claim", "problem", "reason", *_NUMBERS),
     "terminal": ("word", "name", "what", "problem", *_NUMBERS, "place and reason"),
     "notebook": ("verdict", "what", *_NUMBERS, "where", "certainty and reason"),
-    "markdown": ("word", "name", "claim", "problem", *_NUMBERS, "reason"),
+    "markdown": ("word", "name", "claim", "problem", *_NUMBERS, "reason", "decides"),
     "latex": ("name", "claim", "problem", "eps", *_NUMBERS, "word", "certainty"),
 }
 """The columns that each view shows, in its order; LaTeX and exported tables take any others that are asked for."""

@@ -9,12 +9,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import Scalar
-from bilevel_verify.campaign.work import instance_of, with_commands
+from bilevel_verify.campaign.work import instance_of
+from bilevel_verify.checks.verdicts.commands import with_commands
 from bilevel_verify.cli import output, values
 from bilevel_verify.errors import InputError
 
 if TYPE_CHECKING:
     from bilevel_verify.checks import Verification
+    from bilevel_verify.worst import RandomVerification
 
 
 def verify_command(arguments: argparse.Namespace) -> int:
@@ -25,20 +27,23 @@ def verify_command(arguments: argparse.Namespace) -> int:
             raise InputError(f"--card: {name}: a card is a .toml file")
     if not wanted:
         raise InputError("name a statement (paper/id), a paper's key, or --card FILE.toml")
-    problem, found = (_on_random if arguments.random else _verifications)(arguments, wanted)
+    drawn = _on_random(arguments, wanted) if arguments.random else []
+    if arguments.random:
+        found = [one for each in drawn for one in each.verifications]
+        instances = [one.problem for each in drawn for one in each.instances]
+    else:
+        problem, found = _verifications(arguments, wanted)
+        instances = [instance_of(problem, tuple(values.tolerances(arguments.eps) or ()))] * len(found)
     rows = [row.to_dict() for one in found for row in one.claims]
     if arguments.out:
         from bilevel_verify.reporting import report
 
-        if arguments.random:
-            instances = problem
-        else:
-            instances = [instance_of(problem, tuple(values.tolerances(arguments.eps) or ()))] * len(found)
         page = report(found, arguments.out, title=f"Verification of {', '.join(wanted)}", problems=instances)
         output.say(f"report: {page}")
     if arguments.json:
         hypotheses = [row.to_dict() for one in found for row in one.hypotheses]
-        output.print_json({"rows": rows, "hypotheses": hypotheses})
+        counts = {"random": [one.to_dict() for one in drawn]} if drawn else {}
+        output.print_json({"rows": rows, "hypotheses": hypotheses, **counts})
     else:
         output.verdict_table(rows)
         output.show(output.verdict_counts(rows))
@@ -99,7 +104,7 @@ def _method(arguments: argparse.Namespace) -> Any:
     return quiet
 
 
-def _on_random(arguments: argparse.Namespace, wanted: list[str]) -> tuple[list[Any], list[Verification]]:
+def _on_random(arguments: argparse.Namespace, wanted: list[str]) -> list[RandomVerification]:
     """Random problems of the class of each statement, and a verification on each of them."""
     from bilevel_verify.worst import verify_random
 
@@ -110,16 +115,16 @@ def _on_random(arguments: argparse.Namespace, wanted: list[str]) -> tuple[list[A
     if eps is not None and len(eps) != 1:
         raise InputError("--random takes one tolerance in --eps, or none, and it is drawn too")
     letters = values.assignments(arguments.letters, "--set")
-    problems, found = [], []
+    found = []
     for name in wanted:
         explicit, leaves = split_letters(name, letters)
-        pairs = verify_random(
+        one = verify_random(
             name, arguments.random, arguments.seed, eps=None if eps is None else eps[0], method=method,
-            parameters=explicit, values=leaves, budget=arguments.budget, progress=output.say,
+            parameters=explicit, values=leaves, budget=arguments.budget, out=arguments.out, progress=output.say,
         )  # fmt: skip
-        problems += [one.problem for one, _ in pairs]
-        found += [one for _, one in pairs]
-    return problems, found
+        output.say(str(one))
+        found.append(one)
+    return found
 
 
 def split_letters(statement: str, letters: dict[str, Scalar]) -> tuple[dict[str, Scalar], dict[str, Scalar]]:
