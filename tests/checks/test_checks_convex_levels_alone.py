@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf
+from math import inf, nan
 from types import SimpleNamespace
 from typing import Any
 
@@ -42,13 +42,24 @@ class Levels:
 
 
 def premises(
-    levels: Levels, monkeypatch: pytest.MonkeyPatch, failures: Any = (), missing: Any = "", flat: str = ""
+    levels: Levels,
+    monkeypatch: pytest.MonkeyPatch,
+    failures: Any = (),
+    missing: Any = "",
+    flat: str = "",
+    feasible: Any = None,
+    smoothness: Any = None,
+    composite: Any = None,
 ) -> list[Premise]:
     asked: dict[str, str] = {"the f": "", "the g": "", **({} if isinstance(missing, str) else missing)}
     monkeypatch.setattr(module, "structure_of", lambda expression, x: SimpleNamespace(missing=asked[expression]))
-    monkeypatch.setattr(module, "split", lambda problem: None)
+    monkeypatch.setattr(module, "split", lambda problem: composite)
+    monkeypatch.setattr(module, "SimpleTruth", lambda problem: levels)
     monkeypatch.setattr(module, "flatter_than_powers", lambda problem: flat)
-    instance: Any = SimpleNamespace(truth=SimpleNamespace(simple=levels), problem="p", failures=failures)
+    instance: Any = SimpleNamespace(
+        truth=SimpleNamespace(simple=levels), problem=SimpleNamespace(feasible=feasible), failures=failures
+    )
+    instance.used = {} if smoothness is None else {"L_g": smoothness}
     return of_levels(instance)
 
 
@@ -198,3 +209,32 @@ def test_a_kink_at_the_edge_of_the_set_is_none(ends: tuple[float, float], told: 
     box = ((ends[0], -1.0), (ends[1], 1.0))
     statement = card("agm-bio").statement("lemma-a-1")
     assert kinks_told(statement, "L_f", box=box) == ([kink_of("f", "x1")] if told else [])
+
+
+COMPACT = SimpleNamespace(bounded=True)
+
+
+@pytest.mark.parametrize(
+    ("feasible", "certified", "value", "composite", "attained"),
+    [
+        (COMPACT, True, 3.0, None, True),
+        (COMPACT, True, inf, None, False),
+        (COMPACT, True, nan, None, False),
+        (COMPACT, False, 3.0, None, False),
+        (COMPACT, None, 3.0, None, False),
+        (None, True, 3.0, None, False),
+        (SimpleNamespace(bounded=False), True, 3.0, None, False),
+        (COMPACT, True, 3.0, SimpleNamespace(smooth="part"), False),  # L_g is that of a part of g
+        ("intersection", True, 3.0, None, False),  # it may be empty
+    ],
+)
+def test_a_continuous_function_attains_its_minimum_on_a_compact_set(
+    feasible: Any, certified: bool | None, value: float, composite: Any, attained: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if feasible == "intersection":
+        monkeypatch.setattr(module, "Intersection", SimpleNamespace)
+        feasible = COMPACT
+    smoothness = None if certified is None else SimpleNamespace(certified=certified, value=value)
+    found = premises(Levels(), monkeypatch, feasible=feasible, smoothness=smoothness, composite=composite)
+    lowest = next(one for one in found if one.text == LOW)
+    assert (lowest.verdict, lowest.certainty) == ("holds", "certified" if attained else "computed")

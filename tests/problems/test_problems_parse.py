@@ -103,7 +103,7 @@ def test_recognition_of_stable_forms(text, expected):
         ("9**9**9", "tower"),
         ("exp(10**15*log(9))", "logarithm"),
         ("sum(i, (i, 0, 10**7))", "terms"),
-        ("sum(sum(x1, (i, 1, 10**4)), (j, 1, 10**4))", "operations"),
+        ("sum(sum(x1**(i + j), (i, 1, 900)), (j, 1, 900))", "operations"),
         ("prod(i**60, (i, 1, 1000))", "bits"),
         ("((x1**64)**64)**64", "exponent"),
         ("x1/0", "division by zero"),

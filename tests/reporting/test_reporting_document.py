@@ -144,7 +144,7 @@ def test_markdown_has_no_markup_from_users() -> None:
     text = markdown(document_of(verifications(), **NAMED))
     assert "<script>" not in text
     rows = text[text.index("| verdict") :].strip().splitlines()
-    assert {line.replace(r"\|", "").count("|") for line in rows} == {9}
+    assert {line.replace(r"\|", "").count("|") for line in rows} == {10}
 
 
 def test_numbers_as_people_write_them() -> None:
