@@ -6,6 +6,8 @@ import dataclasses
 import gzip
 import json
 import re
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -107,7 +109,12 @@ def test_bad_names_and_folders(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("ragd-gs-hypercleaning", "train-images-idx3-ubyte", "clusters"),
         ("restarted-completion", "ratings.dat", "low-rank"),
-        ("rahgd-tuning", "fetch_20newsgroups_vectorized", "documents"),
+        pytest.param(
+            "rahgd-tuning",
+            "fetch_20newsgroups_vectorized",
+            "documents",
+            marks=pytest.mark.skipif(find_spec("sklearn") is None, reason="extra: data"),
+        ),
     ],
 )
 def test_missing_data_are_said_in_one_line_before_anything_runs(
@@ -124,6 +131,26 @@ def test_missing_data_are_said_in_one_line_before_anything_runs(
     assert "leave it out" in capsys.readouterr().err
     assert experiment(name).size["paper"].data_at(None)["set"] == synthetic
     assert experiment(name).size["paper"].data_at(str(tmp_path))["set"] != synthetic
+
+
+def test_without_scikit_learn_the_extra_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("sklearn", "sklearn.datasets"):
+        monkeypatch.setitem(sys.modules, module, None)
+    command = [
+        "experiments",
+        "rahgd-tuning",
+        "--size",
+        "paper",
+        "--data",
+        str(tmp_path),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    assert main(command) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "bilevel-verify[data]" in line
 
 
 def test_what_decides_a_run_is_part_of_its_key() -> None:

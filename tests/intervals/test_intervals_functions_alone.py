@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from intervals_exact import DIGITS, encloses, rational
 
+from bilevel_verify.intervals import arithmetics, elementary
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import ball_ends, balls_in_use, fast_ends, point_values
 from bilevel_verify.intervals.families import sigmoid
@@ -792,3 +793,28 @@ def test_names():
         )
     assert scalar("huber", Fraction(1)).range(0, Interval.of(3.0)).hi == pytest.approx(2.5)
     assert scalar("psi", Fraction(1)).range(3, Interval.of(0.5)).hi == pytest.approx(0.5)
+
+
+def test_points_that_arrays_do_not_prove_are_asked_of_balls(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.array([0.5, 2.0, 3.0])
+
+    def halves(name: str, at: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        fine = at < 2.5
+        return np.where(fine, -1.0, np.nan), np.where(fine, -2.0, np.nan), fine
+
+    monkeypatch.setattr(elementary, "proved_ends", halves)
+    low, high = elementary._by_arrays("exp", points)
+    assert (low[:2].tolist(), high[:2].tolist()) == ([-1.0, -1.0], [-2.0, -2.0])
+    assert low[2] < np.exp(3.0) < high[2]
+    assert high[2] - low[2] <= 4 * np.spacing(np.exp(3.0))
+
+
+def test_sums_of_exponentials_are_asked_of_balls_only_where_balls_are_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    parts = [Interval(np.array([0.0]), np.array([1.0])), Interval(np.array([2.0]), np.array([2.0]))]
+    monkeypatch.setattr(arithmetics, "value_of_logsumexp", lambda args: asked.append(len(args)) or args[0])
+    arithmetics.IntervalArithmetic().logsumexp(parts)
+    assert asked == []
+    with elementary.ball_ends():
+        arithmetics.IntervalArithmetic().logsumexp(parts)
+    assert asked == [2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -358,3 +359,39 @@ def test_constants_are_asked_under_the_name_that_the_card_gives() -> None:
     letters = read_letters("own", {"letters": {"m": {"measure": "strong convexity", "of": ["f:zz"]}}}, "")
     own = asked(leaf("constants", "m", called="mu", definition=letters), {})
     assert (own.name, own.value) == ("m", pytest.approx(-1))
+
+
+@pytest.mark.parametrize(("width", "narrow"), [(0.9e-9, True), (1.1e-9, False)])
+def test_narrow_is_a_billionth(width: float, narrow: bool) -> None:
+    one = letter(value=1.0, lower=1.0, upper=1.0 + width, scalar=F(1, 3), chosen=True)
+    assert one.for_check == (F(1, 3) if narrow else 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "options"), [("H_f", True, {"nu": 0.5}), ("H_f", False, {}), ("L_f", True, {})]
+)
+def test_an_exponent_that_is_given_is_that_of_the_hoelder_constant_alone(
+    name: str, given: bool, options: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def constants(problem: Any, paper: Any, only: Any, **more: Any) -> dict[str, str]:
+        asked.append(more)
+        return {name: "found"}
+
+    monkeypatch.setattr(importlib.import_module("bilevel_verify.constants"), "constants", constants)
+    problem: Any = SimpleNamespace(kind="bilevel")
+    leaves = Leaves(problem, "ragd-gs", None, {"nu_f": 0.5} if given else {})
+    assert leaves._constant(LetterSpec(name, source="constants")) == "found"
+    assert asked == [options]
+
+
+def test_constants_of_a_composite_problem_are_those_of_its_smooth_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = SimpleNamespace(smooth="smooth parts")
+    simple: Any = SimpleNamespace(kind="simple_bilevel")
+    leaves = Leaves(simple, "agm-bio", None, {})
+    monkeypatch.setattr("bilevel_verify.problems.composite.split", lambda problem: part)
+    assert (leaves._part_of("L_f"), leaves._part_of("L_g")) == ("smooth parts", "smooth parts")
+    assert leaves._part_of("D") is simple
+    monkeypatch.setattr("bilevel_verify.problems.composite.split", lambda problem: None)
+    assert leaves._part_of("L_f") is simple
