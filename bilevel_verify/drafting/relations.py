@@ -243,7 +243,7 @@ def _conditions(statement: Statement) -> tuple[tuple[tree.Node, ...], frozenset[
 
 def as_conditions(statement: Statement) -> Iterator[tree.Node]:
     """A chain as single comparisons; memberships and lists written out where they say a range."""
-    for one, relation, other in zip(statement.members, statement.relations, statement.members[1:], strict=False):
+    for one, relation, other in statement.links():
         yield from comparisons(one, relation.word, other)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from bilevel_verify.language import to_text, tree
@@ -42,6 +43,11 @@ class Statement:
     continues: bool = False
     start: int = field(default=0, compare=False)
     end: int = field(default=0, compare=False)
+
+    def links(self) -> Iterator[tuple[tree.Node, Relation, tree.Node]]:
+        """Neighbours with the relation between them; that to a member in the display before is none of them."""
+        between = self.relations[1:] if self.continues else self.relations
+        return zip(self.members, between, self.members[1:], strict=False)
 
     @property
     def tree(self) -> tree.Node | None:

@@ -6,6 +6,7 @@ A shipped paper is its card with its print (formulas and places, no words); a pa
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -118,6 +119,13 @@ class Paper:
     def unread(self) -> tuple[Sentence, ...]:
         """Formulas that could not be read; nothing is said about them."""
         return tuple(s for s in self.sentences if not s.read.statements)
+
+    @cached_property
+    def stated(self) -> dict[str, Passage]:
+        """Name -> statement, of the names that one statement alone has."""
+        promised = [p for p in self.passages if p.kind in PROMISES]
+        count = Counter(p.name for p in promised)
+        return {p.name: p for p in promised if count[p.name] == 1}
 
     @cached_property
     def given(self) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bilevel_verify.language import to_text
 from bilevel_verify.latex import Notation, Reading, read_latex
 from tests.latex.evaluation import NOTATION
 
@@ -89,6 +90,14 @@ def test_one_statement_has_a_tree_several_have_not() -> None:
         _ = read("a=b, c=r").tree
     with pytest.raises(LatexError, match="a relation that cards do not have"):
         _ = read(r"\theta\in[0,1]").tree
+
+
+@pytest.mark.parametrize("latex", ["a<b=c", "<a<b=c"])
+def test_links_are_between_neighbours_whether_or_not_the_chain_begins_before(latex: str) -> None:
+    (chain,) = read(latex).statements
+    assert chain.continues is latex.startswith("<")
+    found = [(to_text(one), relation.word, to_text(other)) for one, relation, other in chain.links()]
+    assert found == [("a", "<", "b"), ("b", "==", "c")]
 
 
 def test_free_letters_name_themselves() -> None:

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
+from bilevel_verify.numbers.exact import compare
 from bilevel_verify.proofreading.algorithms.zones import ZERO, affine, whole_letters
 from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.theorems import algorithm as script
@@ -151,7 +152,7 @@ class _Walk:
                 a, b = self.number(one, values), self.number(other, values)
                 if a is None or b is None:
                     return None
-                return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b}.get(op)
+                return compare(Fraction(a), op, Fraction(b))
             case tree.Logical(operator=word, operands=parts):
                 answers = [self.truth(part, values) for part in parts]
                 strong = word == "or"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.numbers.exact import compare
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.proofreading.source import Paper, Sentence
@@ -48,7 +50,8 @@ def _branches(node: tree.Call, indices: frozenset[str], sentence: Sentence) -> I
         numbers = [n for n in ends if n is not None]
         pairs = [(t.operators[0], n) for t, n in zip(links, numbers, strict=True)]
         span = range(min(numbers), max(numbers) + 1)
-        missing = next((f"{subject.name} = {k}" for k in span if not any(_in(k, op, n) for op, n in pairs)), "")
+        left_out = (k for k in span if not any(compare(Fraction(k), op, Fraction(n)) for op, n in pairs))
+        missing = next((f"{subject.name} = {k}" for k in left_out), "")
     elif len({t.operands[1] for t in links}) == 1 and {t.operators[0] for t in links} == {"<", ">"}:
         missing = f"{to_text(subject)} = {to_text(links[0].operands[1])}"
     if missing:
@@ -56,16 +59,10 @@ def _branches(node: tree.Call, indices: frozenset[str], sentence: Sentence) -> I
         yield Defect("total", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
 
 
-def _in(number: int, op: str, end: int) -> bool:
-    return {"<": number < end, "<=": number <= end, ">": number > end, ">=": number >= end, "==": number == end}.get(
-        op, True
-    )
-
-
 def _sets(sentence: Sentence) -> Iterator[tuple[str, tree.Compare]]:
     """Names of sets with the one comparison that defines them."""
     for chain in sentence.chains():
-        for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+        for left, relation, right in chain.links():
             if relation.word in ("==", ":=") and isinstance(right, tree.Call) and right.function == "such_that":
                 tests = [a for a in right.arguments[1:] if isinstance(a, tree.Compare) and len(a.operators) == 1]
                 name = left.name if isinstance(left, tree.Letter) else _entry(left)

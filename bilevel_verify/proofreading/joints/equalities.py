@@ -28,8 +28,7 @@ def equality_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     define, ties = defined_for_good(draft), ties_of(paper)
     for sentence in paper.sentences:
         for chain in sentence.chains():
-            links = list(zip(chain.members, chain.relations, chain.members[1:], strict=False))
-            for place, (left, relation, right) in enumerate(links):
+            for place, (left, relation, right) in enumerate(chain.links()):
                 alone = place == 0 and isinstance(left, tree.Letter | tree.Index)
                 if relation.word == "==" and not alone and not isinstance(right, tree.Number):
                     yield from _judged(sentence, left, right, define, ties)
@@ -76,10 +75,7 @@ def _judged(
         return
     how = how or f"the left side is {want.single[1] / got.single[1]} times the right side"
     title = f"with {used[0]} = {to_text(define[used[0]])} the two sides are not equal: {how}"
-    defect = Defect("citation", sentence.place, title, "local slip", sentence.latex,
-                    (f"{to_text(left)} = {to_text(right)}",), unit=sentence.unit)  # fmt: skip
-    script = form_script(title, sentence.place, want, got, "the left side", "the right side")
-    yield Judged("citation", sentence.place, joint, "refuted", how, defect, script)
+    yield _unequal(sentence, (left, right), (want, got), title, joint, how)
 
 
 def _plainly(
@@ -92,12 +88,17 @@ def _plainly(
     how = exponents_differ(one, other, hidden=False)
     if how is None or {n for n, _ in one} != {n for n, _ in other} or rewritten(ties, one, other, hidden=False):
         return
-    title = f"the two sides are not equal: {how}"
-    defect = Defect("citation", sentence.place, title, "local slip", sentence.latex,
-                    (f"{to_text(left)} = {to_text(right)}",), unit=sentence.unit)  # fmt: skip
-    script = form_script(title, sentence.place, want, got, "the left side", "the right side")
     joint = f"the two sides of {to_text_of(sentence)}"
-    yield Judged("citation", sentence.place, joint, "refuted", how, defect, script)
+    yield _unequal(sentence, (left, right), (want, got), f"the two sides are not equal: {how}", joint, how)
+
+
+def _unequal(
+    sentence: Sentence, sides: tuple[tree.Node, tree.Node], forms: tuple[Form, Form], title: str, joint: str, how: str
+) -> Judged:
+    shown = (" = ".join(map(to_text, sides)),)
+    defect = Defect("citation", sentence.place, title, "local slip", sentence.latex, shown, unit=sentence.unit)
+    script = form_script(title, sentence.place, *forms, "the left side", "the right side")
+    return Judged("citation", sentence.place, joint, "refuted", how, defect, script)
 
 
 ALLOWED = (tree.Number, tree.Letter, tree.Multiply, tree.Divide, tree.Power)

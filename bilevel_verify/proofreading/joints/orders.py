@@ -133,7 +133,7 @@ def _known(paper: Paper) -> dict[str, tree.Node]:
     table: dict[str, set[tree.Node]] = {}
     for sentence in paper.sentences:
         for chain in sentence.chains():
-            for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+            for left, relation, right in chain.links():
                 is_order = isinstance(right, tree.Call) and right.function in ORDERS
                 if isinstance(left, tree.Letter) and relation.word == "==" and is_order:
                     table.setdefault(left.name, set()).add(right)

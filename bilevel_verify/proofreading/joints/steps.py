@@ -27,7 +27,7 @@ def step_defects(paper: Paper) -> Iterator[Defect]:
     core, equal = cores(paper.notation), _equated(paper)
     for sentence in paper.sentences:
         for chain in sentence.chains():
-            for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+            for left, relation, right in chain.links():
                 if relation.word in ("==", "<=", "<"):
                     yield from _inserted(left, right, relation.word, core, equal, sentence)
                     yield from _ranges(left, right, sentence)
@@ -40,7 +40,7 @@ def _equated(paper: Paper) -> set[frozenset[str]]:
     """Pairs of letters or entries that the paper says to be equal, anywhere."""
     found: set[frozenset[str]] = set()
     for chain in (c for s in paper.sentences for c in s.chains()):
-        for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+        for left, relation, right in chain.links():
             if relation.word in ("==", ":=", "<-"):
                 found.add(frozenset({to_text(left), to_text(right)}))
     return found
@@ -134,13 +134,14 @@ def _means(low: tree.Node, high: tree.Node, at: Sentence) -> Iterator[Defect]:
     for name, one, other, text in (("max", low, high, "at most"), ("min", high, low, "at least")):
         if not isinstance(one, tree.Call) or one.function != name or binder(one) is None:
             continue
-        for mean in (p for p in (other,) if isinstance(p, tree.Multiply) and len(p.factors) == 2):
-            factor, total = mean.factors
-            whole = isinstance(total, tree.Call) and total.function == "sum" and total.arguments == one.arguments
-            if whole and isinstance(factor, tree.Divide) and factor.numerator == tree.Number(Fraction(1)):
-                title = f"the {name} is said to be {text} the mean of the same terms"
-                yield Defect("shape", at.place, title, "local slip", at.latex, (to_text(one), to_text(mean)),
-                             unit=at.unit)  # fmt: skip
+        if not isinstance(other, tree.Multiply) or len(other.factors) != 2:
+            continue
+        factor, total = other.factors
+        whole = isinstance(total, tree.Call) and total.function == "sum" and total.arguments == one.arguments
+        if whole and isinstance(factor, tree.Divide) and factor.numerator == tree.Number(Fraction(1)):
+            title = f"the {name} is said to be {text} the mean of the same terms"
+            yield Defect("shape", at.place, title, "local slip", at.latex, (to_text(one), to_text(other)),
+                         unit=at.unit)  # fmt: skip
 
 
 def _summed(node: tree.Node) -> Iterator[tree.Call]:
@@ -172,7 +173,7 @@ def least_defects(paper: Paper) -> Iterator[Defect]:
     indices = {n for s in paper.sentences for node in s.nodes() for p in node.walk() for n in _as_index(p)}
     for sentence in paper.sentences:
         for chain in sentence.chains():
-            for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+            for left, relation, right in chain.links():
                 least = isinstance(right, tree.Call) and right.function in ("min", "max") and binder(right) is not None
                 if not least or not isinstance(left, tree.Letter) or relation.word not in ("==", ":=", "<-"):
                     continue

@@ -32,7 +32,7 @@ def ties_of(paper: Paper) -> tuple[Tie, ...]:
     found: dict[Tie, None] = {}
     for sentence in paper.sentences:
         for chain in sentence.chains():
-            for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+            for left, relation, right in chain.links():
                 if isinstance(left, tree.Letter) and relation.word in ("==", ":="):
                     tie = _quotient(left, right)
                     if tie:

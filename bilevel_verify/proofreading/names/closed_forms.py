@@ -34,7 +34,7 @@ def closed_form_defects(paper: Paper) -> Iterator[Defect]:
 
 def _equations(sentence: Sentence) -> Iterator[tuple[tree.Node, tree.Node]]:
     for chain in sentence.chains():
-        for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+        for left, relation, right in chain.links():
             if relation.word in ("==", ":=", "<-"):
                 yield left, right
 

@@ -23,7 +23,7 @@ def decoration_defects(paper: Paper) -> Iterator[Defect]:
         return
     for sentence in paper.sentences:
         for chain in sentence.chains():
-            for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+            for left, relation, right in chain.links():
                 if relation.word in ("==", "<=", ">=", "<", ">"):
                     yield from _between(left, right, bare, sentence)
 

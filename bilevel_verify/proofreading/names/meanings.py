@@ -69,7 +69,7 @@ def _defined_twice(paper: Paper) -> Iterator[Defect]:
     known: dict[tuple[str, str], tuple[Sentence, tree.Node]] = {}
     for sentence in paper.sentences:
         for chain in sentence.chains():
-            for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+            for left, relation, right in chain.links():
                 if relation.word != ":=" or sentence.read.formula.kind == "algorithm-line":
                     continue
                 if not isinstance(left, tree.Letter):
@@ -86,7 +86,7 @@ def _defined_twice(paper: Paper) -> Iterator[Defect]:
 def _named_after(sentence: Sentence) -> Iterator[Defect]:
     """``s_t = min_s ...``: the letter is named after the variable, so that it is the minimiser and not the minimum."""
     for chain in sentence.chains():
-        for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+        for left, relation, right in chain.links():
             if relation.word not in EQUAL or not isinstance(right, tree.Call) or right.function not in ("min", "max"):
                 continue
             span, what = right.arguments[-1], right.function

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -44,12 +43,11 @@ def conclusion_joints(paper: Paper) -> Iterator[Judged]:
     ties = ties_of(paper)
     stated: dict[str, dict[str, list[Sentence]]] = {}
     proved: dict[str, dict[str, list[Sentence]]] = {}
-    names = [p.name for p in paper.passages if p.kind in PROMISES]
     for clause in clauses(paper):
         passage = clause.passage
         for place, sentence in enumerate(clause.formulas):
             unit = _unit(clause, place)
-            if unit and passage.kind in PROMISES and names.count(passage.name) == 1:
+            if unit and paper.stated.get(passage.name) is passage:
                 stated.setdefault(passage.name, {}).setdefault(unit, []).append(sentence)
             elif unit and passage.kind == "proof" and passage.of:
                 proved.setdefault(passage.of, {}).setdefault(unit, []).append(sentence)
@@ -63,11 +61,10 @@ def conclusion_joints(paper: Paper) -> Iterator[Judged]:
 
 def _displayed(paper: Paper, ties: Ties) -> Iterator[Judged]:
     """Every bound that a statement promises, and the last one in its proof that is about the same quantity."""
-    count = Counter(p.name for p in paper.passages if p.kind in PROMISES)
     promised, same = promises(paper), same_entries(paper)
-    for passage in paper.passages:
+    for passage in paper.stated.values():
         proof = [s for p in own_proofs(paper, passage.name) for s in p.formulas]
-        if passage.kind not in PROMISES or count[passage.name] > 1 or not proof:
+        if not proof:
             continue
         define = defined_in(passage), same
         for sentence in passage.formulas:
@@ -179,7 +176,7 @@ def same_entries(paper: Paper) -> dict[tree.Node, tree.Node]:
     """Entries with fixed indices -> the first of those that the paper says to be equal to them."""
     table: dict[tree.Node, tree.Node] = {}
     for chain in (c for s in paper.sentences for c in s.chains()):
-        for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+        for left, relation, right in chain.links():
             if relation.word in ("==", ":=", "<-") and _is_fixed(left) and _is_fixed(right) and left != right:
                 one, other = table.get(left, left), table.get(right, right)
                 table = {n: one if f == other else f for n, f in table.items()} | {other: one, left: one, right: one}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -27,9 +26,7 @@ USED = re.compile(r"\b(?:with|since|as|using|use|because|by)\s*\Z", re.I)
 
 def needed_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Conditions that a proof uses, one relation between letters each, against what is said outside of all proofs."""
-    count = Counter(p.name for p in paper.passages if p.kind in PROMISES)
-    stated = {p.name: p for p in paper.passages if p.kind in PROMISES and count[p.name] == 1}
-    own = {id(p): stated[name] for name in stated for p in own_proofs(paper, name)}
+    own = {id(p): home for name, home in paper.stated.items() for p in own_proofs(paper, name)}
     for clause in clauses(paper):
         home = own.get(id(clause.passage))
         if home is None or INHERITS.search(home.words):

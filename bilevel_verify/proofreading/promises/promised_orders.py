@@ -7,7 +7,6 @@ the statement prints in a relation is compared with relations about the same qua
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from bilevel_verify.language import tree
@@ -18,18 +17,15 @@ from bilevel_verify.proofreading.joints.orders import Order, agrees, orders_in
 from bilevel_verify.proofreading.joints.shown import form_script
 from bilevel_verify.proofreading.joints.ties import rewritten, ties_of
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
-from bilevel_verify.proofreading.source import PROMISES, Paper, Sentence
+from bilevel_verify.proofreading.source import Paper, Sentence
 
 LEAST = 3
 
 
 def promised_order_joints(paper: Paper) -> Iterator[Judged]:
     """Every displayed order of a statement with a proof."""
-    count = Counter(p.name for p in paper.passages if p.kind in PROMISES)
     ties = ties_of(paper)
-    for passage in paper.passages:
-        if passage.kind not in PROMISES or count[passage.name] > 1:
-            continue
+    for passage in paper.stated.values():
         stated = [o for s in passage.formulas for o in orders_in(s) if len(o.letters) >= LEAST]
         bounds = [b for p in own_proofs(paper, passage.name) for s in p.formulas for b in _bounds(s)]
         shown = [o for p in own_proofs(paper, passage.name) for s in p.formulas for o in orders_in(s)]

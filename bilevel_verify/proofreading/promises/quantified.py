@@ -51,7 +51,7 @@ def _at(passage: Passage, name: str, low: int, said: Sentence) -> Iterator[Defec
     """What has no value at the least one, in the displays behind the words."""
     n = said.read.formula.n
     for sentence in passage.formulas:
-        if sentence.read.formula.n < n and sentence.read.formula.n < n - 1:
+        if sentence.read.formula.n < n - 1:
             continue
         if sentence.read.formula.kind != "display" or any(c.conditions for c in sentence.chains()):
             continue
