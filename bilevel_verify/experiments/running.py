@@ -70,10 +70,8 @@ class Search:
         """
         known = [point for point, _ in self.tried]
         self.tried += [(point, answer) for point, answer in answers if point not in known]
-        aim, measure = (
-            goals(self.experiment.size[self.size].target)[-1].get("value", -math.inf),
-            self.experiment.measure,
-        )
+        measure = self.experiment.measure
+        aim = goals(self.experiment.size[self.size].target)[-1].get("value", -math.inf)
         scored = [
             (max(a["score"], aim), cost(a, measure, max(a["score"], aim))[1], place)
             for place, (_, a) in enumerate(self.tried)

@@ -21,7 +21,7 @@ from bilevel_verify.errors import ExpressionError
 from bilevel_verify.language import tree
 
 WRITE_OUT = 1_000
-"""Numbers up to which a sum is written out term by term (and can then be compiled and certified like any formula)."""
+"""Numbers up to which a sum is written out term by term; a longer one stays a sum over its data everywhere."""
 
 
 class NotOneForm(Exception):

@@ -60,23 +60,22 @@ def write_errata(
         entries = found[card.key] = errata(card, mine, report)
         text = _page(card, mine, [line for line in lines if line.paper == card.key], report, entries)
         path = folder / f"errata-{slug(card.key)}.html"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            path.with_suffix(".md").write_text(errata_markdown(card, entries, _counts(mine)), encoding="utf-8")
-            for name, content in [item for entry in entries for item in entry.files.items()]:
-                (folder / name).parent.mkdir(exist_ok=True)
-                (folder / name).write_text(content, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
+        files = {path.name: text, path.with_suffix(".md").name: errata_markdown(card, entries, _counts(mine))}
+        _write(folder, files | {name: content for entry in entries for name, content in entry.files.items()})
         pages.append(path)
     if len(found) > 1:
         names = {key: path.with_suffix(".md").name for key, path in zip(found, pages, strict=True)}
-        try:
-            (folder / "errata-first.md").write_text(first_page(found, names), encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
+        _write(folder, {"errata-first.md": first_page(found, names)})
     return pages
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> None:
+    try:
+        for name, content in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
 
 
 def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any], report: Any = None) -> str:

@@ -15,13 +15,18 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.rewrite import free_letters
 
 EFFORT, SECONDS = 3.0, 60.0
-USUAL = 1.5
-"""Effort for each unit of a link's budget, up to :data:`EFFORT`: a quick audit already has all of it."""
 """Counted seconds for one part of a formula, and seconds of processor time for all of them."""
+SHARE = 1.5
+"""Effort for each unit of a link's budget, up to :data:`EFFORT`: a quick audit already has all of it."""
 HERE = "bilevel_verify.audit.entries.definedness:undefined_here"
 SCRIPT = "bilevel_verify.audit.entries.script:undefined_script"
 QUICK = 300
 """Milliseconds for the proof that is tried before any search."""
+
+
+def effort_within(budget: float) -> float:
+    """The effort for one part of a formula where a link has a budget."""
+    return min(EFFORT, SHARE * budget)
 
 
 def undefined(

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from bilevel_verify.audit.entries.definedness import EFFORT, USUAL, script_of, undefined, where_defined
+from bilevel_verify.audit.entries.definedness import effort_within, script_of, undefined, where_defined
 from bilevel_verify.audit.entries.drafted import as_drafted, positive
 from bilevel_verify.audit.entries.gram import decide_vectors, witness
 from bilevel_verify.audit.entries.reading import Written, written
@@ -259,7 +259,7 @@ def _definedness(
     """Whether both sides are defined on the whole printed range; of steps with vectors, their scalar parts."""
     if claim is None:
         return Decision("proved", "definedness"), None
-    return undefined(claim, judge.seed, vectors, effort=min(EFFORT, USUAL * judge.budget))
+    return undefined(claim, judge.seed, vectors, effort=effort_within(judge.budget))
 
 
 def _pole(

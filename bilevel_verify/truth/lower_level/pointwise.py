@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 FEW_IN_BALLS, MOST_IN_BALLS = 500, 25_000
-"""Numbers of data up to which single points are evaluated in balls: where nobody asks for more digits than the usual
-ones balls only come first if they take well under a second, and where intervals prove nothing they come after all."""
+"""Numbers of data up to which single points are evaluated in balls: the first where nobody asks for more than the usual
+digits, so that balls take well under a second; the second where somebody does, or where intervals prove nothing."""
 
 IN_INTERVALS = "Newton and Krawczyk in intervals of floats, sums over data in one pass"
 
@@ -201,13 +201,14 @@ class Pointwise:
 
     def second_derivative(self, x: ArrayLike) -> list[Enclosure]:
         """``nabla^2 y*``: one (dx, dx) enclosure per component of y."""
-        count = range(self.model.dy)
-        parts = [
-            self._intervals_first(x, lambda X, k=k: self.points.hyper(X)[0].second_derivative[k])  # type: ignore[misc]
-            for k in count
-        ]
-        if parts and all(part is not None for part in parts):
-            return [part for part in parts if part is not None]
+        parts: list[Enclosure] = []
+        for k in range(self.model.dy):
+            part = self._intervals_first(x, lambda X, k=k: self.points.hyper(X)[0].second_derivative[k])  # type: ignore[misc]
+            if part is None:
+                break
+            parts.append(part)
+        else:
+            return parts
         with precision(self.bits):
             matrices = self.hyper(x).second_derivative
             return [enclosure_of(m, self.certainty_at(x), self.method(self.proof)) for m in matrices]
