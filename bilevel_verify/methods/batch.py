@@ -18,6 +18,7 @@ import numpy as np
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.methods.engine import FIRST_ROWS, PATIENCE, KernelStepper, RunStream, needed_oracles, oracles_of
 from bilevel_verify.methods.forms import loop_of_members
+from bilevel_verify.methods.interpreted import sums_over_data
 from bilevel_verify.methods.kernels import state
 from bilevel_verify.methods.kernels.members import Stack
 from bilevel_verify.methods.kernels.state import Ask, Lower, Memory
@@ -82,9 +83,10 @@ def run_batch(
         _seeds(seeds),
     ]
     members = []
+    form = True if compiled is None and not sums_over_data(problem) else compiled
     for i in range(_common_length([entries for several, entries in columns if several])):
         x, y, v, letters, seed = (entries[i] if several else entries for several, entries in columns)
-        options = (noise, budget, seed, record, True if compiled is None else compiled, eps)
+        options = (noise, budget, seed, record, form, eps)
         members.append(stream(problem, method, letters, x, y, v, *options))
     if all(isinstance(one.stepper, KernelStepper) and one.stepper.compiled for one in members):
         _Batch(members, threads or _processors()).run()

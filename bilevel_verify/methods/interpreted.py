@@ -3,6 +3,9 @@
 A run that leaves the choice to us begins in plain Python. If it ends within :data:`MOST_WORK`, that was the run; else
 it is thrown away and begun anew in machine code, which is what it costs to know. Both forms agree bit for bit
 (``tests/methods/test_methods_forms.py``); where they might not, the interpreted run is never the one that is kept.
+
+Sums over data are passes of NumPy outside machine code and loops inside, which add in another order. There the number
+of calls alone decides which form is kept, never what happened before in the process.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.methods.engine import KernelStepper, Outcome, Setup, Stepper, needed_oracles, oracles_of
 from bilevel_verify.methods.forms import is_loaded
 from bilevel_verify.methods.memory import Arithmetic
@@ -18,11 +22,18 @@ from bilevel_verify.methods.recorder import Block
 from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES
 from bilevel_verify.methods.run import Status
 from bilevel_verify.oracles.convention import CALLS
+from bilevel_verify.problems.problem import Problem
 
 MOST_WORK = 3_000_000
 """Most operations of a run that is interpreted, about half a second; a call of an oracle has those of its source."""
 OF_A_CALL = 100
 """Operations that a call costs besides those of the oracle."""
+OF_A_PASS = 250
+"""Operations that a pass of NumPy over data costs besides its numbers (measured: 35 to 40 microseconds)."""
+NUMBERS_OF_AN_OPERATION = 500
+"""How many numbers of data a pass reads while plain Python does one operation."""
+MORE_FOR_DATA = 4
+"""Sums over data may take so many times more work: they take longer to compile, and less is won."""
 LARGEST_DIMENSION = 24
 """Beyond, the sources of the oracles take longer to derive than machine code that is kept on disk takes to load."""
 DIFFERENT = ("asinh",)
@@ -37,19 +48,27 @@ def _loop_on(setup: Setup) -> tuple[str, str | None, str | None]:
     return oracles_of(setup.problem).programs.digest, setup.method.scheme, setup.method.estimator
 
 
+def sums_over_data(problem: Problem) -> bool:
+    """Whether plain Python and machine code may differ in the last digits: NumPy adds the samples in its own order."""
+    return any(expression is not None and expression.has(DataSum) for expression in (problem.f, problem.g))
+
+
 def may_be_short(setup: Setup) -> bool:
     """Whether a run should begin in plain Python: neither its machine code is at hand, nor is it surely too long."""
     method, letters, problem = setup.method, setup.letters, setup.problem
-    if problem.dx + problem.dy > LARGEST_DIMENSION or getattr(problem, "ready_oracles", None) is not None:
+    if getattr(problem, "ready_oracles", None) is not None:
         return False
     held = oracles_of(problem)
+    needs = needed_oracles(method, letters)
+    summed = {name[-1] for name in needs if held.programs.has_data_sums(name[-1])}
+    if summed:
+        return all(held.programs.data_can_be_compiled(which) for which in summed)
+    if problem.dx + problem.dy > LARGEST_DIMENSION:
+        return False
     estimator = ESTIMATORS[method.estimator or ""]
     name_of = dict(method.renamed)
     inner = [letters.get(name_of.get(letter.name, letter.name), 0) for letter in estimator.lengths]
     if max((max(n) if isinstance(n, tuple) else int(n) for n in inner), default=0) * OF_A_CALL > MOST_WORK:
-        return False
-    needs = needed_oracles(method, letters)
-    if any(held.programs.has_data_sums(name[-1]) for name in needs):
         return False
     if held.ready(needs) and is_loaded(SCHEMES[method.scheme or ""], estimator, setup.tested):
         return False
@@ -64,11 +83,13 @@ class InterpretedFirst:
         self.blocks: list[Block] = []
         self.outcome: Outcome | None = None
         self.begun = False
-        oracles = oracles_of(setup.problem)
         needs = needed_oracles(setup.method, setup.letters)
-        sources = [oracles.programs.source(name) for name in sorted(needs)]
+        programs = oracles_of(setup.problem).programs
+        sources = [programs.source(name) for name in sorted(needs)]
+        numbers = max((programs.data_numbers(name[-1]) for name in needs), default=0)
         work = OF_A_CALL + max((source.size for source in sources), default=0)
-        self.most = min(setup.budget[0], MOST_WORK // work)
+        work += OF_A_PASS + numbers // NUMBERS_OF_AN_OPERATION if numbers else 0
+        self.most = min(setup.budget[0], (MORE_FOR_DATA if numbers else 1) * MOST_WORK // work)
         self.different = any(f"{name}(" in source.text for name in DIFFERENT for source in sources)
         short = replace(setup, arithmetic=Arithmetic("plain"), budget=(self.most, setup.budget[1]))
         self.stepper: Stepper = compiled(setup) if self.different else KernelStepper(short)

@@ -157,17 +157,27 @@ def _on_lists(oracle: Oracle) -> Oracle:
 def compiled_oracle(programs: Programs, field: str) -> CompiledOracle | None:
     """The oracle as a compiled function: loaded, or derived and compiled.
 
-    None if it is too large, or sums over data (then :func:`array_oracle` runs as fast as the data can be read).
+    None if it is too large, or sums over many data (then :func:`array_oracle` runs as fast as the data can be read).
     """
-    return None if programs.has_data_sums(field[-1]) else _compiled_closed_form(programs, field)
+    if not programs.has_data_sums(field[-1]):
+        return _compiled_closed_form(programs, field)
+    if field.startswith("third") or not programs.data_can_be_compiled(field[-1]):
+        return None
+    return _machine_code("oracle with data", programs, field, programs.source_with_data)
 
 
 def _compiled_closed_form(programs: Programs, field: str) -> CompiledOracle | None:
-    key = compiling.digest_of("oracle", programs.digest, field)
+    return _machine_code("oracle", programs, field, programs.source)
+
+
+def _machine_code(
+    what: str, programs: Programs, field: str, source_of: Callable[[str], Source]
+) -> CompiledOracle | None:
+    key = compiling.digest_of(what, programs.digest, field)
     loaded = machine.load_oracle(key, field)
     if loaded is not None:
         return loaded
-    source = programs.source(field)
+    source = source_of(field)
     if source.size > LARGEST_COMPILED:
         message = f"{field} has {source.size} operations, more than {LARGEST_COMPILED}: it runs as plain Python"
         say_once(f"size {key}", message)

@@ -271,12 +271,16 @@ class Oracles:
     def worth_compiling(self, names: Sequence[str], heavy: bool = False) -> bool:
         """Whether these oracles should be machine code (compiles them then): they were or will be asked often.
 
+        Sums over data are compiled only where that was asked for: their machine code adds in another order than NumPy,
+        and a number may not depend on how often somebody asked before.
+
         Parameters
         ----------
         heavy : the caller is about to ask them often.
         """
         often = heavy or any(self._asked.get(name, 0) > COMPILE_AFTER for name in names)
-        return (bool(self._compile) or (self._compile is None and often)) and self.can_compile(names)
+        wanted = self._compile is None and often and not any(self.programs.has_data_sums(name[-1]) for name in names)
+        return (bool(self._compile) or wanted) and self.can_compile(names)
 
     # inside
 
@@ -306,14 +310,15 @@ class Oracles:
             arguments.append(_vector(v, len(lengths[direction_block(field)]), "v"))
         self._count(field)
         asked = self._asked[field] = self._asked.get(field, 0) + 1
-        wanted = self._compile or (self._compile is None and asked > COMPILE_AFTER)
+        summed = self.programs.has_data_sums(field[-1])
+        wanted = self._compile or (self._compile is None and asked > COMPILE_AFTER and not summed)
         fast = self._compiled(field) if wanted and can_compile() else None
         if fast is not None:
             out = np.empty(self.programs.length(field))
             fast(*arguments, out)
             return out
         result = [0.0] * self.programs.length(field)
-        if self.programs.has_data_sums(field[-1]):
+        if summed:
             out = np.empty(len(result))
             self._plain_oracle(field)(*arguments, out)
             return out
@@ -343,7 +348,8 @@ def oracles(problem: Problem, compiled: bool | None = None, budget: int | None =
     Parameters
     ----------
     problem : any of the four kinds. For minimax ``g`` stands for ``-f`` and counts as ``f``.
-    compiled : True compiles at once, False never; None compiles an oracle once it was asked often.
+    compiled : True compiles at once, False never; None compiles an oracle once it was asked often (but sums over data,
+        which are passes of NumPy then: machine code adds in another order).
     budget : most calls of all kinds together.
     """
     return Oracles(problem, compiled, budget)

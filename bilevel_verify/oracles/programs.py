@@ -17,6 +17,7 @@ from bilevel_verify.oracles.convention import EVALUATIONS, FIELDS, PRODUCTS
 from bilevel_verify.problems.digest import content_digest
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic import differentiate
+from bilevel_verify.symbolic.data_structure import numbers_of, with_data
 from bilevel_verify.symbolic.exact_sums import ExactGroup, ExactSums
 from bilevel_verify.symbolic.generate import Source, generate
 from bilevel_verify.symbolic.numeric import NumericStructure, data_group, exact_scale, numeric
@@ -27,6 +28,8 @@ from bilevel_verify.symbolic.structured import WORTHWHILE, generate_structured
 if TYPE_CHECKING:
     import sympy
 
+MOST_COMPILED = 120_000
+"""Numbers of data that machine code holds as constants: beyond, one pass of NumPy costs less than twice as much."""
 MOST_EXACT = 2_000_000
 """Numbers of data that a multi-precision oracle reads (some seconds for every call)."""
 
@@ -80,6 +83,14 @@ class Programs:
         """Whether ``f`` or ``g`` has a sum over data besides its closed form."""
         return bool(self.parts(which)[1])
 
+    def data_numbers(self, which: str) -> int:
+        """How many numbers of data one evaluation of ``f`` or ``g`` reads."""
+        return sum(map(numbers_of, self.data(which).groups)) if self.has_data_sums(which) else 0
+
+    def data_can_be_compiled(self, which: str) -> bool:
+        """Whether the sums over data of ``f`` or ``g`` are small enough to be loops over constant arrays."""
+        return all(group.forms for group in self.data(which).groups) and self.data_numbers(which) <= MOST_COMPILED
+
     def base(self, which: str) -> Program:
         """Program of the closed form of ``f`` or ``g`` over (x, y)."""
         if which not in self._programs:
@@ -127,6 +138,13 @@ class Programs:
             else:
                 self._sources[field] = generate(field, self.program(field), self.blocks(field))
         return self._sources[field]
+
+    def source_with_data(self, field: str) -> Source:
+        """Generated source of an oracle with its sums over data as loops (see :meth:`data_can_be_compiled`)."""
+        kind, which = field.rsplit("_", 1)
+        scales = [exact_scale(factor, data) for factor, data in self.parts(which)[1]]
+        structure = with_data(self.structure(which), list(zip(self.data(which).groups, scales, strict=True)))
+        return generate_structured(field, kind, structure, self.problem.dx)
 
     def structure(self, which: str) -> Structure:
         """Quadratic part, affine forms and core of ``f`` or ``g``."""

@@ -40,10 +40,10 @@ class LoopWriter:
         return Source(name, "\n".join(lines) + "\n", self.constants, self.arrays, tuple(self.kernels), self.operations)
 
     def array(self, values: Sequence[int | Fraction | tuple[Fraction, ...]]) -> str:
-        """Name of a constant array (equal arrays are stored once)."""
+        """Name of a constant array (equal arrays are stored once, positions and numbers apart)."""
         content = tuple(values)
         for name, known in self.arrays.items():
-            if known == content:
+            if known == content and _are_positions(known) == _are_positions(content):
                 return name
         name = f"A{len(self.arrays)}"
         self.arrays[name] = content
@@ -109,3 +109,8 @@ class LoopWriter:
         body = Writer(lower(program), inputs, self.constants, self.kernels, prefix="w").body(targets)
         self.lines += [f"    {line}" for line in body or ["pass"]] if inside else body
         self.operations += program.size
+
+
+def _are_positions(values: Sequence[Any]) -> bool:
+    """Whether an array holds integers, which index other arrays, and not exact numbers that become floats."""
+    return all(isinstance(value, int) for value in values)

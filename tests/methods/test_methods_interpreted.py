@@ -6,11 +6,13 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from test_methods_batch import double_well, needs_numba, same
 
 import bilevel_verify as bv
-from bilevel_verify.methods import interpreted, run_method
+from bilevel_verify.methods import interpreted, run_batch, run_method
+from bilevel_verify.oracles import programs
 
 START = [0.3, 0.2]
 
@@ -43,6 +45,31 @@ def test_a_long_run_is_begun_anew_in_machine_code_and_not_tried_again(monkeypatc
     assert len(interpreted.LONG) == 1
     monkeypatch.setattr(interpreted.InterpretedFirst, "_interpret", lambda self: pytest.fail("tried again"))
     assert run_method(problem, "gradient-descent", letters, START).compiled
+
+
+@needs_numba
+def test_sums_over_data_are_numpy_in_short_runs_and_loops_in_long_ones_whatever_was_run_before(monkeypatch) -> None:
+    monkeypatch.setattr("bilevel_verify.problems.data_sum.WRITE_OUT", 10)
+    rng = np.random.default_rng(1)
+    data = {"A": rng.standard_normal((30, 2)), "b": rng.standard_normal(30)}
+
+    def logistic():
+        return bv.single_level(f="mean(softplus(-b[i]*dot(A[i], x))) + dot(x, x)/2", x=["x1", "x2"], data=data)
+
+    problem = logistic()
+    letters, start = {"eta": 0.1, "N": 400}, [0.3, -0.2]
+    short = run_method(problem, "gradient-descent", letters, start)
+    assert not short.compiled
+    fast = run_method(problem, "gradient-descent", letters, start, compiled=True)
+    assert fast.compiled
+    same(short, run_method(problem, "gradient-descent", letters, start))  # though its machine code is at hand now
+    same(short, run_batch(problem, "gradient-descent", letters, [start])[0])
+    np.testing.assert_allclose(short.x, fast.x, rtol=1e-12)
+    monkeypatch.setattr(interpreted, "MOST_WORK", 20_000)  # 4 * 20,000 operations are 200 calls
+    for _ in range(2):
+        same(fast, run_method(problem, "gradient-descent", letters, start))
+    monkeypatch.setattr(programs, "MOST_COMPILED", 89)  # of 90
+    same(short, run_method(logistic(), "gradient-descent", letters, start))
 
 
 @needs_numba

@@ -13,6 +13,8 @@ from bilevel_verify.errors import ExpressionError, ParameterError
 from bilevel_verify.methods import run_method
 from bilevel_verify.oracles import Oracles, oracles, programs
 from bilevel_verify.oracles.convention import FIELDS, PRODUCTS
+from bilevel_verify.oracles.forms import plain_oracle
+from bilevel_verify.oracles.oracles import COMPILE_AFTER
 from bilevel_verify.oracles.programs import direction_block
 from bilevel_verify.problems import data_sum
 from bilevel_verify.problems.construct import bilevel
@@ -62,6 +64,39 @@ def test_oracles_of_a_kept_sum_are_those_of_the_sum_written_out(name: str, monke
         assert np.allclose(one, two, rtol=1e-11, atol=1e-12), (SEED, name, field)
         rows = [rng.uniform(-1, 1, (4, lengths[b])) for b in blocks]
         assert np.allclose(kept.batch(field, *rows), written.batch(field, *rows), rtol=1e-11, atol=1e-12), (name, field)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_loops_over_few_data_are_the_passes_of_numpy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = oracles(build(TEXTS[name], 10, monkeypatch), compiled=False)
+    rng = np.random.default_rng(SEED + 3)
+    problem = kept.problem
+    lengths = {"x": problem.dx, "y": problem.dy, "z": problem.dx + problem.dy}
+    assert kept.programs.data_can_be_compiled("g")
+    for field in (name for name in FIELDS if name.endswith("_g") and not name.startswith("third")):
+        blocks = ["x", "y"] + ([direction_block(field)] if field in PRODUCTS else [])
+        values = [rng.uniform(-1, 1, lengths[b]) for b in blocks]
+        found = [0.0] * kept.programs.length(field)
+        plain_oracle(kept.programs.source_with_data(field))(*(value.tolist() for value in values), found)
+        assert np.allclose(kept._ask(field, *values), found, rtol=1e-11, atol=1e-12), (SEED, name, field)
+
+
+def test_sums_over_data_are_machine_code_where_that_was_asked_for_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = build(TEXTS["logistic"], 10, monkeypatch)
+    point = [0.3], [0.1, -0.2, 0.4]
+    asked, compiled = oracles(problem), oracles(problem, compiled=True)
+    before = asked.grad_y_g(*point)
+    assert np.allclose(compiled.grad_y_g(*point), before, rtol=1e-13, atol=0)
+    assert compiled.ready(["grad_y_g"])
+    for _ in range(COMPILE_AFTER + 1):
+        after = asked.grad_y_g(*point)
+    assert not asked.ready(["grad_y_g"])
+    assert not asked.worth_compiling(["grad_y_g"], heavy=True)
+    assert (after == before).all(), "how often somebody asked before decides no digit"
+    monkeypatch.setattr(programs, "MOST_COMPILED", SAMPLES * (WIDTH + 1) - 1)
+    assert not oracles(problem, compiled=True).can_compile(["grad_y_g"])
+    monkeypatch.setattr(programs, "MOST_COMPILED", SAMPLES * (WIDTH + 1))
+    assert oracles(problem, compiled=True).can_compile(["grad_y_g"])
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -133,7 +168,7 @@ def test_what_is_too_large_or_not_there_is_refused(monkeypatch: pytest.MonkeyPat
     with pytest.raises(ExpressionError, match="40 samples"):
         program_of(problem.g, problem.variables)
     o = oracles(problem)
-    assert not o.can_compile(["grad_y_g"])
+    assert not o.can_compile(["third_g"])
     with pytest.raises(ParameterError, match="third"):
         o.function_set(["third_g"], "multiprecision")
     monkeypatch.setattr(programs, "MOST_EXACT", 100)
