@@ -46,9 +46,12 @@ def accepted_by_coq(lemmas: Mapping[str, str], jobs: int = 1) -> frozenset[str]:
 
 
 def _session(names: list[str], lemmas: Mapping[str, str]) -> list[str]:
-    """One ``coqtop``: an error leaves the proof open, which ``Abort All`` ends; ``Check`` knows what was proved."""
-    parts = [f"{lemmas[name]}\nAbort All.\nCheck {name}.\n" for name in names]
-    script = "\n".join([PRELUDE, f"Set Default Timeout {SECONDS}.", *parts])
+    """One ``coqtop``: an error leaves the proof open, which ``Abort All`` ends; ``Check`` knows what was proved.
+
+    Silent but for the answer of ``Check``: to print the goals after each sentence costs as much as to prove them.
+    """
+    parts = [f"{lemmas[name]}\nAbort All.\nUnset Silent.\nCheck {name}.\nSet Silent.\n" for name in names]
+    script = "\n".join([PRELUDE, f"Set Default Timeout {SECONDS}.", "Set Silent.", *parts])
     with tempfile.TemporaryDirectory() as folder:  # some of its tactics leave caches where they run
         try:
             done = subprocess.run(
