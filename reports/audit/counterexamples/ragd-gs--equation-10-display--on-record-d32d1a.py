@@ -13,17 +13,12 @@ def total(term, low, high, start=0, times=False):
 
 
 v_L = mpf(1)/1
-v_theta = mpf(0)/1
-v_theta_1 = mpf(0)/1
-left = (((v_theta + (-(v_theta_1 ** mpf(2)))) / mpf(2)) * (v_L / mpf(2)))
-right = ((((v_theta_1 ** mpf(2)) + v_theta + (-mpf(2))) / mpf(4)) * v_L)
-print("hypothesis", 'theta_1**2 <= theta', bool(((v_theta_1 ** mpf(2)) <= v_theta)))
+v_k = mpf(0)/1
+left = ((((v_k / (v_k + mpf(1))) + (-(((v_k + mpf(1)) / (v_k + mpf(2))) ** mpf(2)))) / mpf(2)) * (v_L / mpf(2)))
+right = ((((((v_k + mpf(1)) / (v_k + mpf(2))) ** mpf(2)) + (v_k / (v_k + mpf(1))) + (-mpf(2))) / mpf(4)) * v_L)
 print("hypothesis", 'L > 0', bool((v_L > mpf(0))))
-print("hypothesis", 'theta >= 0', bool((v_theta >= mpf(0))))
-print("hypothesis", 'theta < 1', bool((v_theta < mpf(1))))
-print("hypothesis", 'theta_1 >= 0', bool((v_theta_1 >= mpf(0))))
-print("hypothesis", 'theta_1 < 1', bool((v_theta_1 < mpf(1))))
-refuted = not (left <= right) and bool(((v_theta_1 ** mpf(2)) <= v_theta)) and bool((v_L > mpf(0))) and bool((v_theta >= mpf(0))) and bool((v_theta < mpf(1))) and bool((v_theta_1 >= mpf(0))) and bool((v_theta_1 < mpf(1)))
+print("hypothesis", 'k >= 0', bool((v_k >= mpf(0))))
+refuted = not (left <= right) and bool((v_L > mpf(0))) and bool((v_k >= mpf(0)))
 print("left ", mp.nstr(left, 30))
 print("right", mp.nstr(right, 30))
 print("left <= right is", bool(left <= right))

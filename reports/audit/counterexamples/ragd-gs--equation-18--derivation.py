@@ -8,7 +8,7 @@ def ratio(t):
     """The left side over the right side, order symbols left out."""
     v_ell = t ** (mpf(0)/1)
     v_kappa = mpf(2) ** 1 * t ** (mpf(0)/1)
-    v_lam = mpf(2) ** 2 * t ** (mpf(-1)/1)
+    v_lam = t ** (mpf(-1)/1)
     v_nu_f = mpf(1)/1
     v_nu_g = mpf(0)/1
     return ((v_ell * (v_kappa ** v_nu_f)) + (((v_ell * (v_kappa ** mpf(3))) + ((v_lam ** (mpf(1) + (-v_nu_g))) * v_ell * (v_kappa ** (mpf(4) + v_nu_g)))) * (((v_lam ** (-(mpf(1) + (-v_nu_g)))) * (v_kappa ** (-(mpf(1) + v_nu_g)))) ** (mpf(1) + (-v_nu_f))))) / ((v_lam ** (v_nu_f * (mpf(1) + (-v_nu_g)))) * v_ell * (v_kappa ** (mpf(3) + ((mpf(1) + v_nu_g) * v_nu_f))))

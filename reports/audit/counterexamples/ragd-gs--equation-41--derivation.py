@@ -10,7 +10,7 @@ def ratio(t):
     v_ell = t ** (mpf(-1)/1)
     v_eps = mpf(2) ** -1 * t ** (mpf(0)/1)
     v_kappa = mpf(2) ** 1 * t ** (mpf(0)/1)
-    v_lam = mpf(2) ** 2 * t ** (mpf(0)/1)
+    v_lam = t ** (mpf(0)/1)
     v_nu_f = mpf(1)/1
     v_nu_g = mpf(1)/1
     return (v_Delta_lam * (((v_lam ** (v_nu_f * (mpf(1) + (-v_nu_g)))) * v_ell * (v_kappa ** (mpf(3) + ((mpf(1) + v_nu_g) * v_nu_f)))) ** ((-mpf(1)) / (mpf(1) + v_nu_f))) * (v_eps ** ((-(mpf(2) + v_nu_f)) / (mpf(1) + v_nu_f)))) / (v_Delta_lam * (v_lam ** ((v_nu_f * (mpf(1) + (-v_nu_g))) / (mpf(1) + v_nu_f))) * (v_ell ** (mpf(1) / (mpf(1) + v_nu_f))) * (v_kappa ** ((mpf(3) + ((mpf(1) + v_nu_g) * v_nu_f)) / (mpf(1) + v_nu_f))) * (v_eps ** ((-(mpf(2) + v_nu_f)) / (mpf(1) + v_nu_f))))

@@ -9,7 +9,7 @@ def ratio(t):
     v_R = t ** (mpf(0)/1)
     v_ell = t ** (mpf(0)/1)
     v_kappa = mpf(2) ** 1 * t ** (mpf(1)/1)
-    v_lam = mpf(2) ** 2 * t ** (mpf(-3)/1)
+    v_lam = t ** (mpf(-3)/1)
     v_nu_f = mpf(1)/1
     v_nu_g = mpf(0)/1
     return ((v_ell * (v_kappa ** v_nu_f)) + (((v_ell * (v_kappa ** mpf(3))) + ((v_lam ** (mpf(1) + (-v_nu_g))) * v_ell * (v_kappa ** (mpf(4) + v_nu_g)))) * (v_R ** (mpf(1) + (-v_nu_f))))) / ((v_ell * (v_kappa ** v_nu_f)) + ((v_lam ** (mpf(1) + (-v_nu_g))) * v_ell * (v_kappa ** (mpf(4) + v_nu_g)) * (v_R ** (mpf(1) + (-v_nu_f)))))

@@ -6,8 +6,8 @@ mp.dps = 60
 
 def ratio(t):
     """The left side over the right side, order symbols left out."""
-    v_L_f = mpf(2) ** -1 * t ** (mpf(-1)/1)
-    v_ell = t ** (mpf(0)/1)
+    v_L_f = t ** (mpf(-1)/1)
+    v_ell = mpf(2) ** 1 * t ** (mpf(0)/1)
     v_kappa = mpf(2) ** 1 * t ** (mpf(0)/1)
     v_nu_g = mpf(0)/1
     return ((((mpf(2) * v_ell) / ((v_ell / v_kappa) ** mpf(2))) * (((v_ell / v_kappa) / (mpf(2) * v_L_f)) ** (mpf(1) + (-v_nu_g))) * ((mpf(1) + (v_ell / (v_ell / v_kappa))) ** mpf(2)) * (v_L_f + ((v_ell * v_ell) / (v_ell / v_kappa)))) + (((mpf(14) * v_ell * v_ell * (v_kappa ** mpf(3))) / ((v_ell / v_kappa) ** mpf(2))) * (((v_ell / v_kappa) / (mpf(2) * v_L_f)) ** (mpf(1) + (-v_nu_g)))) + (((mpf(50) * (v_ell ** mpf(2))) / ((v_ell / v_kappa) ** mpf(3))) * ((v_ell * (((v_ell / v_kappa) / (mpf(2) * v_L_f)) ** (mpf(1) + (-v_nu_g)))) + (v_ell * ((v_ell / (v_ell / v_kappa)) ** v_nu_g))))) / (v_kappa ** (mpf(4) + v_nu_g))

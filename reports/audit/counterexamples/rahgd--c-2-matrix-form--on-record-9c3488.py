@@ -14,7 +14,7 @@ def total(term, low, high, start=0, times=False):
 
 v_L_tilde = mpf(1)/1
 v_eta = mpf(1)/1
-v_theta = mpf(0)/1
+v_theta = mpf(1)/2
 v_lam_j = mpf(0)/1
 v_z = mpf(0)/1
 v_dx = mpf(0)/1
@@ -24,11 +24,11 @@ left = (abs((((mpf(2) + (-v_theta)) * (mpf(1) + (-(v_eta * v_lam_j))) * v_p) + (
 right = (abs((((mpf(2) + (-v_theta)) * (mpf(1) + (-(v_eta * v_lam_j))) * v_z) + (-((mpf(1) + (-v_theta)) * (mpf(1) + (-(v_eta * v_lam_j))) * v_dx)))) ** mpf(2))
 print("hypothesis", 'L_tilde > 0', bool((v_L_tilde > mpf(0))))
 print("hypothesis", 'eta > 0', bool((v_eta > mpf(0))))
-print("hypothesis", 'theta >= 0', bool((v_theta >= mpf(0))))
-print("hypothesis", 'theta <= 1', bool((v_theta <= mpf(1))))
+print("hypothesis", 'theta > 0', bool((v_theta > mpf(0))))
+print("hypothesis", 'theta < 1', bool((v_theta < mpf(1))))
 print("hypothesis", 'lam_j >= -L_tilde', bool((v_lam_j >= (-v_L_tilde))))
 print("hypothesis", 'lam_j <= L_tilde', bool((v_lam_j <= v_L_tilde)))
-refuted = not (left == right) and bool((v_L_tilde > mpf(0))) and bool((v_eta > mpf(0))) and bool((v_theta >= mpf(0))) and bool((v_theta <= mpf(1))) and bool((v_lam_j >= (-v_L_tilde))) and bool((v_lam_j <= v_L_tilde))
+refuted = not (left == right) and bool((v_L_tilde > mpf(0))) and bool((v_eta > mpf(0))) and bool((v_theta > mpf(0))) and bool((v_theta < mpf(1))) and bool((v_lam_j >= (-v_L_tilde))) and bool((v_lam_j <= v_L_tilde))
 print("left ", mp.nstr(left, 30))
 print("right", mp.nstr(right, 30))
 print("left == right is", bool(left == right))

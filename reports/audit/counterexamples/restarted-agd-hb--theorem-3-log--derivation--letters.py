@@ -7,11 +7,11 @@ mp.dps = 60
 def ratio(t):
     """The left side over the right side, order symbols left out."""
     v_Delta = mpf(2) ** -1 * t ** (mpf(0)/1)
-    v_L = mpf(2) ** 1 * t ** (mpf(0)/1)
+    v_L = mpf(2) ** -1 * t ** (mpf(0)/1)
     v_d = mpf(2) ** 1 * t ** (mpf(0)/1)
-    v_eps = mpf(2) ** -1 * t ** (mpf(0)/1)
-    v_rho = mpf(2) ** -1 * t ** (mpf(0)/1)
-    v_zeta = mpf(2) ** -1 * t ** (mpf(-1)/1)
+    v_eps = mpf(2) ** -1 * t ** (mpf(-1)/1)
+    v_rho = mpf(2) ** 1 * t ** (mpf(0)/1)
+    v_zeta = mpf(2) ** -1 * t ** (mpf(0)/1)
     return ((v_Delta * (v_L ** (mpf(1) / mpf(2))) * (v_rho ** (mpf(1) / mpf(4))) * (log((v_d / (v_zeta * v_eps))) ** mpf(6))) / (v_eps ** (mpf(7) / mpf(4)))) / ((v_Delta * (v_L ** (mpf(1) / mpf(2))) * (v_rho ** (mpf(1) / mpf(4))) * log((v_d / (v_zeta * v_eps)))) / (v_eps ** (mpf(7) / mpf(4))))
 
 
