@@ -48,7 +48,8 @@ _HOME = {
     "theorems": "Card card cards statements read",
     "drafting": "Draft draft read_answers",
     "solving": "solve solve_batch",
-    "checks": "Row Verification verify",
+    "checks": "Row Verification",
+    "verifying": "verify",
     "worst": "WorstCase worst_case random_instances verify_random",
     "audit": "Finding audit check",
     "campaign": "run_campaign load_campaign",
@@ -104,7 +105,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from bilevel_verify import plot
     from bilevel_verify.audit import Finding, audit, check
     from bilevel_verify.campaign import load_campaign, run_campaign
-    from bilevel_verify.checks import Row, Verification, verify
+    from bilevel_verify.checks import Row, Verification
     from bilevel_verify.constants import Constant, constants
     from bilevel_verify.methods import Method, Run, Trace, Trajectory, methods, run_batch
     from bilevel_verify.oracles import Oracles, oracles  # type: ignore[no-redef]
@@ -133,4 +134,5 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from bilevel_verify.symbolic import Derivation, derive
     from bilevel_verify.theorems import Card, card, cards, read, statements
     from bilevel_verify.truth import Enclosure, Truth, truth
+    from bilevel_verify.verifying import verify
     from bilevel_verify.worst import WorstCase, random_instances, verify_random, worst_case

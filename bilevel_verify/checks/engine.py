@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from bilevel_verify.checks.claims.claims import all_claims, judge_parameters, letters_used
+from bilevel_verify.checks.claims.claims import Seen, all_claims, judge_parameters, letters_used
 from bilevel_verify.checks.claims.decide import summary
 from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.instances.case import Case
@@ -55,6 +55,16 @@ DEFAULT_BUDGET = 2_000_000
 Progress = Callable[[str], None]
 
 
+class Observer(Protocol):
+    """Looks on while claims are judged; it changes no verdict."""
+
+    def begin(self, case: Case) -> Seen:
+        """Called before the claims of an instance are judged."""
+
+    def end(self, case: Case) -> list[Row]:
+        """The rows of the instance, with what the observer has to say in their details."""
+
+
 RUN_OPTIONS = frozenset(("y0", "v0", "noise", "digits", "compiled"))
 
 
@@ -73,6 +83,7 @@ def verify(
     seed: int = 0,
     record: str = "all",
     progress: Progress | None = None,
+    observer: Observer | None = None,
     **options: Any,
 ) -> Verification:
     """Check a statement on a problem.
@@ -95,7 +106,7 @@ def verify(
     clock = time.perf_counter()
     run_options = {"budget": budget, "seed": seed, "record": record, **options}
     parts = [
-        _verify_statement(request, members(eps, sweep), x0, progress)
+        _verify_statement(request, members(eps, sweep), x0, progress, observer)
         for request in requests_of(problem, statement, method, parameters, values, readings, run_options)
     ]
     return _merge(parts, time.perf_counter() - clock)
@@ -154,7 +165,11 @@ def verify_all(jobs: Sequence[Mapping[str, Any]], progress: Progress | None = No
 
 
 def _verify_statement(
-    request: Request, sweep: list[Member], x0: tuple[float, ...] | list[float] | None, progress: Progress | None
+    request: Request,
+    sweep: list[Member],
+    x0: tuple[float, ...] | list[float] | None,
+    progress: Progress | None,
+    observer: Observer | None,
 ) -> Verification:
     cases: list[Case] = []
     targets = letters_needed(request)
@@ -168,7 +183,7 @@ def _verify_statement(
         for start in default_starts(problem) if x0 is None else point_of(problem, x0):
             if progress is not None:
                 progress(f"{request.name} on {problem.name or 'the problem'}" + (f", eps = {eps:g}" if eps else ""))
-            cases.append(check_instance(request, problem, member, start))
+            cases.append(check_instance(request, problem, member, start, observer))
     rows = with_unjudged([row for case in cases for row in case.rows] + order_rows(request, cases), request)
     premises = [premise_row(case, premise) for case in cases for premise in _premises_shown(case)]
     first = cases[0]
@@ -219,9 +234,12 @@ def _merge(parts: list[Verification], seconds: float) -> Verification:
 # --- one instance -----------------------------------------------------------------------------------------------------
 
 
-def check_instance(request: Request, problem: Problem, member: Member, x0: np.ndarray) -> Case:
+def check_instance(
+    request: Request, problem: Problem, member: Member, x0: np.ndarray, observer: Observer | None = None
+) -> Case:
     """Judge all claims of a statement on one problem from one start."""
     case = prepare(request, problem, member, x0)
+    case.seen = None if observer is None else observer.begin(case)
     # an order claim about points names no constant: it is judged through its reading
     claims = [c for c in all_claims(request.statement.claims) if not (c.is_order and c.over == "point")]
     scopes: dict[str, list[Claim]] = {}
@@ -235,6 +253,8 @@ def check_instance(request: Request, problem: Problem, member: Member, x0: np.nd
             case.rows += attack_claims(case, scopes["point"])
         if needs_run:
             judge_along(case, along)
+    if observer is not None:
+        case.rows = observer.end(case)
     return case
 
 
@@ -290,7 +310,7 @@ def letters_needed(request: Request) -> set[str]:
 
 def _judge_still(case: Case, claims: list[Claim]) -> None:
     """Claims about parameters and constants alone."""
-    for judged in judge_parameters(claims, case.evaluator):
+    for judged in judge_parameters(claims, case.evaluator, case.seen):
         verdict = verdict_of(case, judged, along_run=False)
         case.rows.append(row_of(case, judged, verdict))
 

@@ -145,6 +145,8 @@ def _verify(commands: argparse._SubParsersAction[Parser]) -> None:
     c.add_argument("--sweep", metavar="kappa=A,B,...", help="values of another letter of a family: kappa, d or nu")
     text = "on N random problems that meet the hypotheses, instead of --problem"
     c.add_argument("--random", type=_count, metavar="N", help=text)
+    text = "write a certificate of each place of each decided row to DIR (check: python -m bilevel_check DIR)"
+    c.add_argument("--certificates", metavar="DIR", help=text)
     _run_options(c)
     c.add_argument("--out", metavar="DIR", help="write a report")
     _strict(c)

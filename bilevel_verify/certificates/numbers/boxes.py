@@ -63,22 +63,45 @@ def certificate_on_box(relation: Relation, about: Mapping[str, str], most: int) 
     """
     try:
         claim = relation.claim()
+    except NotStated as reason:
+        raise NoTree(str(reason)) from None
+    return certificate_in_ranges(claim, relation.ranges, about, most)
+
+
+def certificate_in_ranges(claim: list[Any], ranges: Ranges, about: Mapping[str, str], most: int) -> Certificate:
+    """The same for a relation that is data of a certificate already: ``["<=" or "<", small, large]``.
+
+    Raises
+    ------
+    NoTree : why there is none.
+    """
+    told = {"about": dict(about), "statement": {"letters": {}, "hypotheses": [], "claim": claim}}
+    if not ranges and (found := accepted({**told, "proof": [["known", claim]]})):
+        return found  # rational arithmetic, which has no rounding: equal sides are seen to be equal
+    try:
         sides = tree(claim[1]), tree(claim[2])
         work.left = EFFORT
-        splits = _splits(claim[0], sides, dict(relation.ranges), most)
-    except (NotStated, Refused) as reason:
+        splits = _splits(claim[0], sides, dict(ranges), most)
+    except Refused as reason:
         raise NoTree(str(reason)) from None
     finally:
         work.start()
-    ends = {name: (str(low), str(high)) for name, (low, high) in relation.ranges.items()}
+    ends = {name: (str(low), str(high)) for name, (low, high) in ranges.items()}
     hypotheses = [one for name, (low, high) in ends.items() for one in ([">=", name, low], ["<=", name, high])]
-    lines = [["hypothesis", place] for place in range(len(hypotheses))]
+    known = [["hypothesis", place] for place in range(len(hypotheses))]
     statement = {"letters": dict.fromkeys(ends, "real"), "hypotheses": hypotheses, "claim": claim}
-    proof = [*lines, ["boxes", claim, ends, splits]]
-    found = accepted({"about": dict(about), "statement": statement, "proof": proof})
-    if found is None:
-        raise NoTree("the checker refuses the statement")
-    return found
+    for signs in ([], _signs(ranges, ends)):
+        proof = [*known, *signs, ["boxes", claim, ends, splits]]
+        found = accepted({"about": dict(about), "statement": statement, "proof": proof})
+        if found is not None:
+            return found
+    raise NoTree("the checker refuses the statement")
+
+
+def _signs(ranges: Ranges, ends: Mapping[str, tuple[str, str]]) -> list[Any]:
+    """Lines that say of a letter whose range leaves out 0 on which side of it it lies: what is divided by it exists."""
+    sides = [(name, [0, name] if low > 0 else [name, 0]) for name, (low, high) in ranges.items() if low > 0 or high < 0]
+    return [["boxes", ["<", *order], {name: ends[name]}, None] for name, order in sides]
 
 
 def tightest(attempt: Callable[[Fraction, int], T]) -> tuple[T | None, str]:

@@ -25,6 +25,10 @@ PLACE_WORK, AGAIN_WORK = 10, 50
 """Work of a place besides the nodes of its formulas; how many times as much in balls of full precision."""
 
 
+Seen = Callable[["Judged", Bound, Evaluator, Judgement], None]
+"""Who looks on while places are judged: the relation, the place, the interpreter that decided, and what it said."""
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """One link of a claim with what all places said about it."""
@@ -38,6 +42,7 @@ class Judged:
     """The interpreter in balls of full precision, for places that tabulated enclosures do not settle."""
     work: int = 1
     """Work of one place."""
+    seen: Seen | None = None
 
 
 def judge_claims(
@@ -48,6 +53,7 @@ def judge_claims(
     truncated: bool = False,
     work: int = MOST_WORK,
     again: Callable[[Claim], Evaluator] | None = None,
+    seen: Seen | None = None,
 ) -> list[Judged]:
     """Judge step, epoch and run claims of one run, epoch by epoch in one pass.
 
@@ -58,8 +64,9 @@ def judge_claims(
     truncated : the run was cut short; its last epoch is no epoch of the theorem, its steps are steps.
     work : counted, after which the rest of the places is given up, ``undecided: budget``.
     again : the interpreter in balls of full precision for a claim.
+    seen : called at each place that was judged.
     """
-    tools, found = tools_of(claims, evaluator_of, again)
+    tools, found = tools_of(claims, evaluator_of, again, seen)
     epochs = trajectory.epochs
     lost = [j for j in found if trajectory.flat and needs_epochs(j.claim, trajectory.restarts)]
     give_up(lost, f"not recorded: epochs ({HOW})")
@@ -92,12 +99,13 @@ def tools_of(
     claims: list[Claim],
     evaluator_of: Callable[[Claim], Evaluator],
     again: Callable[[Claim], Evaluator] | None = None,
+    seen: Seen | None = None,
 ) -> tuple[list[tuple[Claim, Evaluator]], list[Judged]]:
     """The interpreter of every claim, and all links with empty tallies."""
     tools = [(claim, evaluator_of(claim)) for claim in claims]
     slow = {id(claim): _once(again, claim) for claim in claims}
     found = [
-        Judged(c, link, number, Tally(), tool, slow[id(c)], _work_of(c, link))
+        Judged(c, link, number, Tally(), tool, slow[id(c)], _work_of(c, link), seen)
         for c, tool in tools
         for number, link in enumerate(c.chain)
     ]
@@ -134,10 +142,14 @@ def give_up(found: list[Judged], reason: str) -> None:
         judged.tally.take(undecided(reason))
 
 
-def judge_parameters(claims: list[Claim], evaluator_of: Callable[[Claim], Evaluator]) -> list[Judged]:
+def judge_parameters(
+    claims: list[Claim], evaluator_of: Callable[[Claim], Evaluator], seen: Seen | None = None
+) -> list[Judged]:
     """Judge claims that need no run."""
     found = [(claim, evaluator_of(claim)) for claim in claims]
-    judged = [Judged(c, link, number, Tally(), tool) for c, tool in found for number, link in enumerate(c.chain)]
+    judged = [
+        Judged(c, link, number, Tally(), tool, seen=seen) for c, tool in found for number, link in enumerate(c.chain)
+    ]
     for one in judged:
         at_places(one, [{}])
     return judged
@@ -183,6 +195,8 @@ def _at_place(judged: Judged, place: Bound) -> None:
         judged.tally.skip(tool.certainty)
     else:
         judged.tally.take(found, place.get("t"))
+        if judged.seen is not None:
+            judged.seen(judged, place, tool, found)
 
 
 def _judge_at(judged: Judged, evaluator: Evaluator, place: Bound) -> Judgement | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from bilevel_verify.checks.claims.claims import Judged
+from bilevel_verify.checks.claims.claims import Judged, Seen
 from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.claims.recorded import RecordedRun
 from bilevel_verify.checks.instances.functions import ProblemFunctions
@@ -52,6 +52,8 @@ class Case:
     whole: bool = False
     """Whether the run in many digits was made to its end."""
     rows: list[Row] = field(default_factory=list)
+    seen: Seen | None = None
+    """Who looks on while the places are judged."""
 
     @property
     def eps(self) -> float | None:

@@ -134,9 +134,9 @@ def _judged(case: Case, claims: list[Claim]) -> list[Judged]:
     assert case.trajectory is not None
     cut, again = case.trajectory.run.status in TRUNCATED, case.evaluator_again
     if case.in_blocks is None:
-        return judge_claims(claims, case.evaluator, case.trajectory, case.forget, cut, again=again)
+        return judge_claims(claims, case.evaluator, case.trajectory, case.forget, cut, again=again, seen=case.seen)
     whole = [claim for claim in claims if claim.over == "run"]
-    found = judge_claims(whole, case.evaluator, case.trajectory, case.forget, cut, again=again)
+    found = judge_claims(whole, case.evaluator, case.trajectory, case.forget, cut, again=again, seen=case.seen)
     return case.in_blocks.judged(claims) + found
 
 

@@ -47,12 +47,14 @@ def verify_command(arguments: argparse.Namespace) -> int:
     else:
         output.verdict_table(rows)
         output.show(output.verdict_counts(rows))
+    if arguments.certificates:
+        output.say(_said_of_certificates(rows, arguments.certificates))
     return output.exit_status(rows, arguments.strict)
 
 
 def _verifications(arguments: argparse.Namespace, wanted: list[str]) -> tuple[Any, list[Verification]]:
     """The problem (or family), and one verification of each statement with the command that repeats it."""
-    from bilevel_verify.checks import verify
+    from bilevel_verify.verifying import verify
 
     eps = values.tolerances(arguments.eps)
     x0 = values.numbers(arguments.x0, "--x0")
@@ -77,11 +79,21 @@ def _verifications(arguments: argparse.Namespace, wanted: list[str]) -> tuple[An
             parameters=explicit,
             values=leaves,
             seed=arguments.seed,
+            certificates=arguments.certificates,
             **options,
         )
         card = name.partition(".toml")[0] + ".toml" if ".toml" in name else None
         found.append(with_commands(one, reference, card, arguments.seed, arguments.budget, arguments.solver))
     return problem, found
+
+
+def _said_of_certificates(rows: list[dict[str, Any]], folder: str) -> str:
+    """How many decided rows have certificates, in how many files, and how they are checked."""
+    decided = [row["details"] for row in rows if row["verdict"] in ("holds", "refuted")]
+    files = [file for details in decided for file in details.get("certificate_files", ())]
+    with_files = sum("certificate_files" in details for details in decided)
+    words = f"certificates: {with_files} of {len(decided)} decided rows, {len(files)} files"
+    return f"{words}; check them: python -m bilevel_check {folder}" if files else words
 
 
 def _method(arguments: argparse.Namespace) -> Any:
@@ -108,6 +120,8 @@ def _on_random(arguments: argparse.Namespace, wanted: list[str]) -> list[RandomV
     """Random problems of the class of each statement, and a verification on each of them."""
     from bilevel_verify.worst import verify_random
 
+    if arguments.certificates:
+        raise InputError("--certificates is about named problems: verify a file that --random --out DIR writes")
     if arguments.problem or arguments.sweep or arguments.x0 or arguments.y0:
         raise InputError("--random draws problems and starts: leave out --problem, --x0, --y0 and --sweep")
     method = _method(arguments)
