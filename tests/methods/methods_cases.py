@@ -195,7 +195,7 @@ def case(name, p, number):
     return globals()[name.replace("-", "_")](rng, p)
 
 
-def differences(run, rows, output, counts, tolerance=1e-12):
+def differences(run, rows, output, counts, tolerance=1e-11):
     """What differs between a run and a transcription, as a list of sentences."""
     found = []
     at = {(int(t), int(k)): row for row, (t, k) in enumerate(zip(run.trace.epoch, run.trace.k))}

@@ -272,7 +272,7 @@ def simple_bilevel(method: str) -> Callable[..., FloatArray]:
         letters = {
             "r-apm": {"eta": tolerance / 200, "gamma": 1 / (L_g + L_f), "K": 1500},
             "agm-bio": {"L_f": L_f, "L_g": L_g, "gamma": 1 / (2 * L_g / L_f * 1500 + 2), "K": 1500},
-            "bi-sg": {"t": 1 / (L_f + L_g), "c": 1.0, "K": 3000},
+            "bi-sg": {"t": 1 / (L_f + L_g), "c": min(1.0, 1 / L_f), "K": 3000},
         }[method]
         found = run_method(asked.instance.problem(), method, letters, x0, budget=10**7)
         return np.asarray(found.x, dtype=float)
