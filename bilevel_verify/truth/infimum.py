@@ -48,7 +48,14 @@ def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     parts = parts_of(problem)
     if len(parts) > 1:
         return _sum_of_blocks(problem, parts)
-    return _attained_inside(problem, PhiObjective(points), _on_box(problem, points, low, high))
+    return _with_value(points, _attained_inside(problem, PhiObjective(points), _on_box(problem, points, low, high)))
+
+
+def _with_value(points: Points, found: Minimum) -> Minimum:
+    """An explicit phi may have values where f or g has none: no infimum is attained there."""
+    if not np.isfinite(found.upper) or points.has_value(found.x):
+        return found
+    return replace(found, upper=np.inf)
 
 
 def _attained_inside(problem: Problem, objective: Objective, found: Minimum) -> Minimum:
@@ -72,7 +79,7 @@ def _on_box(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     explicit = closed_form(problem, points) if problem.dx > 2 or not bounded or not objective.smooth else None
     convex = "" if explicit is None else _convex(problem, explicit, low, high)
     if isinstance(convex, Minimum):
-        seen = convex.upper == -np.inf and falls_without_end(problem, explicit)
+        seen = convex.upper == -np.inf and falls_without_end(problem, explicit, points)
         return _without_end(problem, f"not bounded below: {seen}", True) if seen else _raised(convex, floor)
     if bounded:
         found = _noted(minimise_phi(objective, low, high), convex)
@@ -84,7 +91,7 @@ def _on_box(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
         return _raised(replace(found, method=f"{found.method}; phi has the period {period[1]} (identity)"), floor)
     if explicit is not None:
         objective = PhiObjective(Points(explicit_model(problem, explicit), lambda: None))
-    ray = falls_without_end(problem, explicit)
+    ray = falls_without_end(problem, explicit, points)
     if ray:
         return _without_end(problem, f"not bounded below: {ray}", True)
     found = _noted(minimise_phi(objective, low, high), convex)
@@ -308,7 +315,11 @@ def explicit_model(problem: Problem, phi: sympy.Expr) -> Model:
     return model_of(Problem(kind="single_level", f=phi, x=problem.x, domain=problem.domain))
 
 
-def falls_without_end(problem: Problem, phi: sympy.Expr | None) -> str:
+FAR = 1e6
+"""Where on a ray the formulas must have values, for a limit along it to be one of phi."""
+
+
+def falls_without_end(problem: Problem, phi: sympy.Expr | None, points: Points) -> str:
     """A coordinate ray along which an explicit phi tends to minus infinity (SymPy's limit), else an empty string."""
     if phi is None or phi.count_ops() > LIMIT_SIZE or phi.has(sympy.sin, sympy.cos, sympy.tan, sympy.Piecewise):
         return ""
@@ -319,7 +330,8 @@ def falls_without_end(problem: Problem, phi: sympy.Expr | None) -> str:
             if end not in (sympy.oo, -sympy.oo):
                 continue
             base = {s: _inside(problem, s) for s in problem.x}
-            if limit_at_infinity(phi.subs({**base, symbol: sign * t}), t) == -sympy.oo:
+            far = np.array([sign * FAR if s == symbol else float(v) for s, v in base.items()])
+            if limit_at_infinity(phi.subs({**base, symbol: sign * t}), t) == -sympy.oo and points.has_value(far):
                 others = ", ".join(f"{s.name} = {v}" for s, v in base.items() if s != symbol)
                 return f"phi tends to -oo as {symbol.name} tends to {'' if sign > 0 else '-'}oo" + (
                     f" at {others}" if others else ""

@@ -328,3 +328,23 @@ def test_a_small_budget_binds_the_search_for_undefined_points(
     links._definedness(cast(Any, SimpleNamespace(seed=0, budget=budget)), claim_of("1/x <= y", RANGES), ())
     [(arguments, options)] = asked
     assert (arguments[-1], options["seconds"]) == pytest.approx((effort, seconds))
+
+
+@pytest.mark.parametrize(
+    ("text", "letters", "outcome"),
+    [
+        ("sum(1/x, (i, 1, n)) >= 0", "x = [0, 1]; n = integers 0..0", "proved"),
+        ("sum(1/x, (i, 1, n)) >= 0", "x = [0, 1]; n = integers 0..1", "refuted"),
+        ("sum(i/n, (i, 1, n)) <= n", "n = integers 0..", "proved"),  # no terms where n is 0
+        ("sum(i/n, (i, 0, n)) <= n", "n = integers 0..", "refuted"),
+        ("prod(log(x), (i, 2, 1)) >= 0", "x = [0, 1]", "proved"),
+        ("sum(1/x, (i, 1, t)) >= 0", "x = [0, 1]; t = [0, 9/10]", "proved"),
+        ("sum(1/x, (i, 1, t)) >= 0", "x = [0, 1]; t = [0, 3/2]", "refuted"),
+        ("sum(sum(1/x, (j, i + 1, i)), (i, 1, n)) >= 0", "x = [0, 1]; n = integers 0..3", "proved"),
+        ("sum(sum(1/x, (j, 1, i)), (i, 1, n)) >= 0", "x = [0, 1]; n = integers 0..3", "refuted"),
+        ("sum(sum(1/x, (j, 1, i)), (i, 1, n)) >= 0", "x = [0, 1]; n = integers 0..0", "proved"),
+    ],
+)
+def test_an_empty_sum_needs_nothing_of_its_terms(text: str, letters: str, outcome: str) -> None:
+    found, _ = definedness.undefined_here(claim_of(text, letters), 0, (), 1.0)
+    assert found.outcome == outcome, found.certificate

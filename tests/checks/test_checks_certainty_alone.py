@@ -424,7 +424,7 @@ def test_an_infimum_that_a_solver_calls_infinite_is_computed(monkeypatch: pytest
     found = infimum(line, known.points, np.array([-inf]), np.array([inf]))
     assert found.enclosure("certified") == Enclosure(-inf, 0.0, "certified", found.method, False)
     assert "tends to -oo as x1 tends to -oo" in found.method
-    monkeypatch.setattr(module, "falls_without_end", lambda problem, phi: "")
+    monkeypatch.setattr(module, "falls_without_end", lambda problem, phi, points: "")
     seen = infimum(line, known.points, np.array([-inf]), np.array([inf]))
     assert seen.upper == -inf
     assert "as far as can be seen" in seen.method

@@ -165,6 +165,12 @@ def test_a_lower_level_that_is_not_convex_is_said_with_a_point(folder: Path) -> 
     assert "not strongly convex in y: the smallest curvature is -0.5 at x = 0.0, y = 0.0" in shown
 
 
+def test_sides_without_a_value_are_not_shown_with_one(folder: Path) -> None:
+    said = call("check", "1/x >= 1", "--for", "x = [0, 1]", folder=folder, status=1).stdout
+    assert "defined at x = 0" in said
+    assert "left" not in said.replace("--out", "")
+
+
 def test_check_holds_and_refutes(folder: Path) -> None:
     held = as_json(call("check", "1 + t <= exp(t)", "--for", "t = [0, 1]", "--json", folder=folder))
     assert [r["verdict"] for r in held["rows"]] == ["holds"]

@@ -33,6 +33,7 @@ from bilevel_verify.truth.infimum import (
 )
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
 from bilevel_verify.truth.minimum.minimum import Minimum
+from bilevel_verify.truth.truth import Truth
 
 pytestmark = pytest.mark.fast
 MODULE = sys.modules[penalty_infimum.__module__]
@@ -280,10 +281,11 @@ def test_an_affine_solution_is_guessed_and_proved(g: str, affine: str | None) ->
 )
 def test_a_ray_along_which_phi_falls(f: str, domain: dict[str, Any], said: str) -> None:
     problem = single(f, "x1 x2" if "x2" in f else "x1", **domain)
-    found = falls_without_end(problem, problem.f)
+    points = Truth(problem).points
+    found = falls_without_end(problem, problem.f, points)
     assert said in found
     assert bool(found) == bool(said)
-    assert falls_without_end(problem, None) == ""
+    assert falls_without_end(problem, None, points) == ""
 
 
 @pytest.mark.parametrize(("ends", "inside"), [((-1, 2), 0), ((0, 2), 0), ((1, 2), 1), ((-3, -2), -2), ((-3, 0), 0)])

@@ -13,7 +13,7 @@ from bilevel_verify.audit.scalar.signs import nonnegative, positive
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.theorems.card_parts import Domain, Expression
-from bilevel_verify.theorems.rewrite import substitute
+from bilevel_verify.theorems.rewrite import free_letters, substitute
 
 ZERO = tree.Number(Fraction(0))
 
@@ -101,8 +101,7 @@ def _of_range(
     yield from needs(low, domains, here)
     yield from needs(high, domains, here)
     if node.function not in ("sum", "prod"):
-        first = low if whole(low, domains) else tree.Call("ceil", (low,))
-        last = high if whole(high, domains) else tree.Call("floor", (high,))
+        first, last = _ends(low, high, domains)
         length = tree.Add((last, tree.Negate(first)))
         yield here.of(length, ">=", f"the {node.function} over an empty range, its length less 1 being")
     inner = {**domains, index: index_domain(low, high)}
@@ -111,7 +110,10 @@ def _of_range(
 
 
 def claim_of(need: Need, claim: ScalarClaim) -> ScalarClaim:
-    """A need as a claim; indices are letters of it (renamed where a letter of the claim has their name)."""
+    """A need as a claim; indices are letters of it (renamed where a letter of the claim has their name).
+
+    An empty sum needs nothing of its terms: that a range has a term is a condition where nothing else names its index.
+    """
     domains, names = dict(claim.domains), dict[str, tree.Node]()
     for index, low, high in need.ranges:
         first, last = (Expression(substitute(end, names), "") for end in (low, high))
@@ -122,7 +124,29 @@ def claim_of(need: Need, claim: ScalarClaim) -> ScalarClaim:
         names = {**names, index: tree.Letter(fresh)}
     left, right = substitute(need.left, names), substitute(need.right, names)
     where = tuple(substitute(condition, names) for condition in need.where)
-    return ScalarClaim(left, need.op, right, domains, (*claim.where, *where))
+    terms = tuple(substitute(condition, names) for condition in _with_terms(need, claim.domains))
+    return ScalarClaim(left, need.op, right, domains, (*claim.where, *where, *terms))
+
+
+def _with_terms(need: Need, domains: Mapping[str, Domain]) -> list[tree.Node]:
+    """``low <= high`` for each range whose index occurs neither in the need nor in the range of one that does."""
+    named = set[str]().union(*map(free_letters, (need.left, need.right, *need.where)))
+    inside = list[Mapping[str, Domain]]()
+    for index, low, high in need.ranges:
+        inside.append(domains)
+        domains = {**domains, index: index_domain(low, high)}
+    found = list[tree.Node]()
+    for (index, low, high), known in zip(reversed(need.ranges), reversed(inside), strict=True):
+        if index not in named:
+            found.append(tree.Compare(_ends(low, high, known), ("<=",)))
+        named = named - {index} | free_letters(low) | free_letters(high)
+    return found
+
+
+def _ends(low: tree.Node, high: tree.Node, domains: Mapping[str, Domain]) -> tuple[tree.Node, tree.Node]:
+    """The first and the last index of a range."""
+    first = low if whole(low, domains) else tree.Call("ceil", (low,))
+    return first, high if whole(high, domains) else tree.Call("floor", (high,))
 
 
 def needs_of(claim: ScalarClaim) -> list[tuple[Need, ScalarClaim]]:

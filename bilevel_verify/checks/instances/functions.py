@@ -7,7 +7,7 @@ means which of them, and values that were already computed at the same place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -127,9 +127,9 @@ class ProblemFunctions:
         z, dx = self._inputs(points), self.problem.dx
         blocks = {"x": slice(0, dx), "y": slice(dx, None), "": slice(0, None)}
         if prefix == "grad_":
-            out = function.value_and_gradient.run(self._algebra.arithmetic, z)[1:]
+            out = where_defined(function.value_and_gradient.run(self._algebra.arithmetic, z))
             return Vector(tuple(_clean(a) for a in out[blocks[middle]])), "certified"
-        out = function.second_order.run(self._algebra.arithmetic, z)[1 + len(z) :]
+        out = where_defined(function.second_order.run(self._algebra.arithmetic, z))[len(z) :]
         rows = [[_clean(a) for a in out[i * len(z) : (i + 1) * len(z)]] for i in range(len(z))]
         first, second = middle[:1], middle[1:]
         return Matrix(tuple(tuple(row[blocks[second]]) for row in rows[blocks[first]])), "certified"
@@ -230,6 +230,8 @@ class ProblemFunctions:
     def third(self, points: list[Vector], rows: str, columns: str, penalised: bool) -> tuple[Value, Certainty]:
         """Third derivatives of g (or of L_lam) whose last index belongs to y."""
         z = self._inputs(points)
+        for letter in "fg" if penalised else "g":
+            where_defined([v.scalar_ball(self._value(letter, points)[0])])
         parts = []
         for k in range(self.problem.dy):
             weights = unit_weights(self._algebra, self.problem.dy, k, z)
@@ -317,6 +319,13 @@ def _point(argument: Value) -> Vector:
     if isinstance(argument, Fraction | arb):
         return Vector((v.scalar_ball(argument),))
     raise EvaluationError("a point was expected")
+
+
+def where_defined(out: Sequence[flint.arb]) -> Sequence[flint.arb]:
+    """Derivatives of a function, behind its value: it must have one itself (1/t has a value at -1, log has none)."""
+    if not v.ball(out[0]).is_finite():
+        raise EvaluationError("precision: a function has no value there")
+    return out[1:]
 
 
 def _clean(number: flint.arb) -> arb:

@@ -10,7 +10,7 @@ from flint import arb
 
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.values import EvaluationError, Matrix, Value, Vector
-from bilevel_verify.checks.instances.functions import ProblemFunctions
+from bilevel_verify.checks.instances.functions import ProblemFunctions, where_defined
 from bilevel_verify.numbers.rounding import enclose
 from bilevel_verify.problems.composite import split
 from bilevel_verify.problems.problem import Problem
@@ -75,10 +75,11 @@ class SimpleFunctions:
         if kind == "":
             return function.program.run(self._algebra.arithmetic, z)[0], "certified"
         if kind == "grad":
-            return Vector(tuple(function.value_and_gradient.run(self._algebra.arithmetic, z)[1:])), "certified"
+            out = where_defined(function.value_and_gradient.run(self._algebra.arithmetic, z))
+            return Vector(tuple(out)), "certified"
         if kind == "hess":
             n = len(z)
-            out = function.second_order.run(self._algebra.arithmetic, z)[1 + n :]
+            out = where_defined(function.second_order.run(self._algebra.arithmetic, z))[n:]
             return Matrix(tuple(tuple(out[i * n : (i + 1) * n]) for i in range(n))), "certified"
         raise KeyError(name)
 

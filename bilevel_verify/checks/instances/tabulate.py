@@ -73,10 +73,11 @@ def tabulate(truth: Truth, names: Iterable[str], X: np.ndarray, lam: arb | None)
 
 def _tabulate_chunk(truth: Truth, wanted: set[str], X: np.ndarray, lam: arb | None, table: Table) -> None:
     level, boxes = truth.points.level, [Interval(column, column) for column in np.ascontiguousarray(X.T)]
-    keys = [tuple(row) for row in X.tolist()]
+    keys: list[Key | None] = [tuple(row) for row in X.tolist()]
     Y = level.solve(X).y
     y = level.enclose(boxes, Y)[0]
     inside = _inside(truth, truth.problem.x, boxes) & _inside(truth, truth.problem.y, y)
+    keys = _where_known(keys, y)
     hyper = Hyper(BOXES, truth.model, boxes, y)
     for name in wanted & HYPER.keys():
         _store(table[name], keys, HYPER[name](hyper), inside, truth.batch_certainty, name in COLUMNS)
@@ -87,6 +88,7 @@ def _tabulate_chunk(truth: Truth, wanted: set[str], X: np.ndarray, lam: arb | No
     Z = level.solve(X, np.full(len(X), float(lam)), Y).y
     y_lam = level.enclose(boxes, Z, weights)[0]
     inside = inside & _inside(truth, truth.problem.y, y_lam)
+    keys = _where_known(keys, y_lam)
     penalty = Penalty(BOXES, truth.model, weights, boxes, y, y_lam)
     for name in wanted & PENALTY.keys():
         _store(table[name], keys, PENALTY[name](penalty), inside, truth.batch_certainty, name in COLUMNS)
@@ -100,9 +102,15 @@ def _inside(truth: Truth, block: Sequence[Symbol], values: list[Interval]) -> np
     return np.asarray(np.logical_and.reduce(fine))
 
 
+def _where_known(keys: list[Key | None], y: list[Interval]) -> list[Key | None]:
+    """Nothing rests on a minimiser that is not known; a formula that does not depend on y would not notice."""
+    known = np.asarray(np.isfinite([[entry.lo, entry.hi] for entry in y]).all(axis=(0, 1)))
+    return [key if fine else None for key, fine in zip(keys, known, strict=True)]
+
+
 def _store(
     column: dict[Key, tuple[Value, Certainty]],
-    keys: list[Key],
+    keys: list[Key | None],
     found: Interval,
     inside: np.ndarray,
     certainty: Certainty,
@@ -112,7 +120,7 @@ def _store(
     finite = np.isfinite(low) & np.isfinite(high)
     usable = finite if finite.ndim == 1 else np.asarray(finite.all(axis=tuple(range(1, finite.ndim))))
     for row, key in enumerate(keys):
-        if usable[row]:
+        if usable[row] and key is not None:
             value = _value(low[row], high[row], as_vector)
             column[key] = (value, certainty if inside[row] else "computed")
 

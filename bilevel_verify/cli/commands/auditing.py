@@ -229,7 +229,7 @@ def _show_values(findings: Sequence[Any], written: bool) -> None:
             continue
         at = ", ".join(f"{name} = {value}" for name, value in point.items())
         lines = [f"{row.statement}{' at ' + at if at else ''}:"]
-        if row.measured is not None:
+        if row.measured is not None and row.judges == "relation":  # else the numbers are not those of the two sides
             lines += [f"  left   {row.left} = {row.measured:.17g}", f"  right  {row.right} = {row.bound:.17g}"]
         if not written and finding.script:
             lines.append("  a script that shows it by itself: check ... --out DIR writes it")

@@ -23,6 +23,10 @@ from bilevel_verify.numbers.floats import Numpy
 from bilevel_verify.numbers.rounding import UNDERFLOW, UNIT, down, up
 
 FloatArray = NDArray[np.float64]
+NO_VALUE = (
+    "no finite value is proved at this point: a formula has none there (as log at 0), or the balls lost all "
+    "information; move the point or raise the precision"
+)
 
 
 class Algebra(Protocol):
@@ -42,6 +46,7 @@ class Algebra(Protocol):
     def stack(self, parts: Sequence[Any], horizontal: bool = True) -> Any: ...
     def identity(self, size: int, like: Any) -> Any: ...
     def entries(self, column: Any) -> list[Any]: ...
+    def where_defined(self, value: Any, numbers: Sequence[Any], at: Sequence[Any]) -> list[Any]: ...
 
 
 class Floats:
@@ -91,6 +96,9 @@ class Floats:
 
     def entries(self, column: FloatArray) -> list[FloatArray]:
         return list(column[:, :, 0].T)
+
+    def where_defined(self, value: Any, numbers: Sequence[Any], at: Sequence[Any]) -> list[Any]:
+        return list(numbers)
 
 
 class Boxes:
@@ -174,6 +182,17 @@ class Boxes:
     def entries(self, column: Interval) -> list[Interval]:
         return [column[:, i, 0] for i in range(column.lo.shape[1])]
 
+    def where_defined(self, value: Interval, numbers: Sequence[Interval], at: Sequence[Interval]) -> list[Interval]:
+        """Derivatives say nothing on bounded boxes on which the function itself is not proved to be bounded.
+
+        A derivative can have a value where its function has none: 1/t at -1, for log.
+        """
+        bounded = np.isfinite([[z.lo, z.hi] for z in at]).all(axis=(0, 1))
+        lost = bounded & ~(np.isfinite(value.lo) & np.isfinite(value.hi))
+        if not lost.any():
+            return list(numbers)
+        return [Interval(np.where(lost, -np.inf, n.lo), np.where(lost, np.inf, n.hi)) for n in numbers]
+
 
 class Balls:
     """Matrices of ``arb`` balls at the precision that holds in ``flint.ctx``."""
@@ -234,6 +253,12 @@ class Balls:
 
     def entries(self, column: Any) -> list[Any]:
         return [column[i, 0] for i in range(column.nrows())]
+
+    def where_defined(self, value: Any, numbers: Sequence[Any], at: Sequence[Any]) -> list[Any]:
+        """The same numbers; NaN where the function itself is not proved to have a value, as log at -1."""
+        import flint
+
+        return list(numbers) if value.is_finite() else [flint.arb("nan")] * len(numbers)
 
 
 def middle_radius(box: Interval) -> tuple[FloatArray, FloatArray]:

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from bilevel_verify.atoms.datasum import DataSum, split_data_sums
-from bilevel_verify.errors import InputError
+from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
 from bilevel_verify.symbolic.program import Program, finish, program_of
+from bilevel_verify.truth.arithmetic.algebra import NO_VALUE
 from bilevel_verify.truth.functions.sums import WRITTEN_OUT, GroupSum, Runs, WithSums
 
 if TYPE_CHECKING:
@@ -139,6 +140,11 @@ class Model:
     lower: Function | None
     negated: bool = False
 
+    def minimised(self, penalised: bool) -> tuple[Function, ...]:
+        """The functions of which y minimises a sum: g, with a penalty f too."""
+        lower = () if self.lower is None else (self.lower,)
+        return (*lower, self.upper) if penalised else lower
+
     @property
     def dx(self) -> int:
         return self.problem.dx
@@ -195,8 +201,10 @@ class Blocks:
 def blocks(
     algebra: Boxes | Balls | Floats, function: Function, z: Sequence[NDArray[np.float64] | flint.arb | Interval]
 ) -> Blocks:
-    """Evaluate a function with its first two derivatives in an algebra."""
-    out = function.second_order.run(algebra.arithmetic, z)
+    """Evaluate a function with its first two derivatives in an algebra; they are defined where it is itself."""
+    first, *rest = function.second_order.run(algebra.arithmetic, z)
+    value = algebra.number(first, z)
+    out = [value, *algebra.where_defined(value, rest, z)]
     dx, dz = function.dx, function.dz
     gradient, rows = out[1 : 1 + dz], [out[1 + dz + i * dz : 1 + dz + (i + 1) * dz] for i in range(dz)]
 
@@ -204,7 +212,7 @@ def blocks(
         return algebra.matrix([row[c:d] for row in rows[a:b]], z)
 
     return Blocks(
-        value=algebra.number(out[0], z),
+        value=value,
         gx=algebra.matrix([[v] for v in gradient[:dx]], z),
         gy=algebra.matrix([[v] for v in gradient[dx:]], z),
         xx=pick(0, dx, 0, dx),
@@ -212,6 +220,21 @@ def blocks(
         yy=pick(dx, dz, dx, dz),
         full=pick(0, dz, 0, dz),
     )
+
+
+def where_valued(algebra: Any, functions: Sequence[Function], z: Sequence[Any], numbers: list[Any]) -> list[Any]:
+    """The same numbers, or none, where one of the functions has no value at z: their derivatives do not see that.
+
+    Raises
+    ------
+    MathematicalError : so in balls; intervals lose what they knew.
+    """
+    for function in functions:
+        value = algebra.number(function.program.run(algebra.arithmetic, z)[0], z)
+        numbers = algebra.where_defined(value, numbers, z)
+    if any(hasattr(number, "is_nan") and number.is_nan() for number in numbers):
+        raise MathematicalError(NO_VALUE)
+    return numbers
 
 
 def weighted_third(algebra: Any, function: Function, z: Sequence[Any], weights: Sequence[Any]) -> Any:

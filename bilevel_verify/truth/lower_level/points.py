@@ -13,7 +13,7 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import balls_in_use
 from bilevel_verify.numbers.rounding import centred, floats_of
 from bilevel_verify.problems.numbers import float_array
-from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes
+from bilevel_verify.truth.arithmetic.algebra import NO_VALUE, Balls, Boxes
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
 from bilevel_verify.truth.functions.formulas import Hyper, Penalty
 from bilevel_verify.truth.functions.model import Model
@@ -66,6 +66,14 @@ def spread(intervals: Interval, like: FloatArray | None = None) -> tuple[FloatAr
             return value, radius
         total = frobenius(radius)
     return value, np.where(np.isfinite(total), total, np.inf)
+
+
+def _above(y: Sequence[Interval], found: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """What rests on minimisers says nothing in rows where one is not known."""
+    if not len(y):
+        return found
+    known = np.isfinite([[v.lo, v.hi] for v in y]).all(axis=(0, 1))
+    return found[0], np.where(known, found[1], np.inf)
 
 
 def frobenius(radius: FloatArray) -> FloatArray:
@@ -135,9 +143,20 @@ class Points:
     def batch(self, X: ArrayLike, pick: Callable[[Hyper], Interval]) -> tuple[FloatArray, FloatArray]:
         """Values and errors of one quantity over a batch."""
         points = rows_of(X, self.model.dx)
-        parts = [spread(pick(self.hyper(points[a : a + CHUNK])[0])) for a in range(0, max(len(points), 1), CHUNK)]
+        hypers = (self.hyper(points[a : a + CHUNK])[0] for a in range(0, max(len(points), 1), CHUNK))
+        parts = [_above(hyper.y, spread(pick(hyper))) for hyper in hypers]
         errors = np.concatenate([p[1] for p in parts])
         return np.concatenate([p[0] for p in parts]), self._without_minimiser(points, errors)
+
+    @np.errstate(all="ignore")
+    def has_value(self, x: FloatArray) -> bool:
+        """Whether f, and g where there is a lower level, are real numbers at x and the float y*: log(-1) is none."""
+        import flint
+
+        y = np.empty(0) if self.model.lower is None else self.level.solve(x[None, :]).y[0]
+        at = [flint.arb(float(v)) for v in (*x, *y)]
+        values = [f.program.run(BALLS.arithmetic, at)[0] for f in self.model.minimised(penalised=True)]
+        return not any(flint.arb(value).is_nan() for value in values)
 
     def _without_minimiser(self, points: FloatArray, errors: FloatArray) -> FloatArray:
         """Infinite errors where a lower level that is not certified to be convex falls to minus infinity."""
@@ -160,10 +179,9 @@ class Points:
         weights = np.broadcast_to(weights, (len(points),))
         if not np.all(np.isfinite(weights)) or np.any(weights <= 0):
             raise InputError("the penalty lam must be positive and finite")
-        parts = [
-            spread(pick(self.penalty(points[a : a + CHUNK], weights[a : a + CHUNK])))
-            for a in range(0, max(len(points), 1), CHUNK)
-        ]
+        starts = range(0, max(len(points), 1), CHUNK)
+        penalties = (self.penalty(points[a : a + CHUNK], weights[a : a + CHUNK]) for a in starts)
+        parts = [_above([*p.y, *p.y_lam], spread(pick(p))) for p in penalties]
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
     # ---- one point ------------------------------------------------------------------------------------------------
@@ -238,8 +256,5 @@ def enclosure_of(ball: Any, certainty: Certainty, method: str) -> Enclosure:
 def _float_ball(ball: flint.arb) -> tuple[float, float]:
     low, high = floats_of(ball)
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise MathematicalError(
-            "no finite value is proved at this point: a formula has none there (as log at 0), or the balls lost all "
-            "information; move the point or raise the precision"
-        )
+        raise MathematicalError(NO_VALUE)
     return centred(low, high)

@@ -5,8 +5,7 @@ Hessian,
 ``|y* - y0| <= |R grad(y0)| + |I - R H(box)| radius`` whenever the right side lies inside the box; the test also proves
 that the stationary point is the only one in the box and that the Hessian is positive definite there. Where it fails and
 a certified ``mu`` is at hand, ``||grad(y0)|| / mu`` is used. That the stationary point is *the* minimiser is a matter
-of
-convexity of the lower level on the declared range of y, which the certified ``mu`` supplies.
+of convexity of the lower level on the declared range of y, which the certified ``mu`` supplies.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.numbers.rounding import up
 from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes, float_inverse, middle_radius
 from bilevel_verify.truth.arithmetic.definite import positive_definite, positive_definite_ball
-from bilevel_verify.truth.functions.model import Function, Model
+from bilevel_verify.truth.functions.model import Function, Model, where_valued
 from bilevel_verify.truth.lower_level.brackets import ball_bracket, bracket, by_slopes
 from bilevel_verify.truth.lower_level.newton import Local, Minimised, evaluate, local_of, minimise, penalty_of
 
@@ -177,7 +176,8 @@ class LowerLevel:
             found = self._without_curvature(X, Y, found, proved)
         if centre is not None and not proved.all():
             found = self._by_slopes(X, Y, lam, centre, found, np.flatnonzero(~proved))
-        return found, proved
+        found = where_valued(BOXES, self.model.minimised(lam is not None), [*X, *found], found)
+        return found, proved & np.isfinite([[y.lo, y.hi] for y in found]).all(axis=(0, 1))
 
     def _without_curvature(
         self, X: Sequence[Interval], Y: FloatArray, found: list[Interval], proved: NDArray[np.bool_]
@@ -311,7 +311,7 @@ class LowerLevel:
 
         Raises
         ------
-        MathematicalError : Krawczyk's test fails, so that no nondegenerate minimiser was proved near y.
+        MathematicalError : no nondegenerate minimiser was proved near y, or what y minimises has no value there.
         """
         import flint
 
@@ -329,13 +329,14 @@ class LowerLevel:
                 break
         try:
             self.proof = "Krawczyk"
-            return self._ball_krawczyk(x, middle, lam)
+            found = self._ball_krawczyk(x, middle, lam)
         except MathematicalError:
-            found = self._ball_bracket(x, middle, lam)
-            if found is None:
+            one = self._ball_bracket(x, middle, lam)
+            if one is None:
                 raise
             self.proof = "the sign of g_y"
-            return [found]
+            found = [one]
+        return where_valued(BALLS, self.model.minimised(lam is not None), [*x, *found], found)
 
     def _ball_bracket(self, x: Sequence[flint.arb], middle: list[flint.arb], lam: Any) -> flint.arb | None:
         """One variable y and a convex g: the sign of g_y encloses y* also where its curvature vanishes."""
