@@ -12,6 +12,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -58,7 +59,7 @@ class PagePictures:
 def page_pictures(document: Json, folder: Path, without: int = 0) -> PagePictures:
     """The pictures of a report; ``folder`` gets the SVG files of all, also of those without room in the page.
 
-    A claim of every statement along its run first, then hyper-objectives, runs, penalties and curvatures.
+    A claim of every statement along its run, in turn with hyper-objectives, then runs, penalties and curvatures.
 
     Parameters
     ----------
@@ -100,12 +101,21 @@ def _problems_of(document: Json) -> dict[str, Problem]:
 
 
 def _wanted(document: Json, problems: dict[str, Problem]) -> Iterator[Wanted]:
-    from bilevel_verify.plot.landscape import penalty, surface
-    from bilevel_verify.plot.smoothness import curvature
+    """Claims and problems in turn: neither takes the time or the room of the other."""
+    for pair in zip_longest(_of_claims(document, problems), _of_problems(document, problems)):
+        yield from (one for one in pair if one is not None)
 
+
+def _of_claims(document: Json, problems: dict[str, Problem]) -> Iterator[Wanted]:
     for statement, row in _along_runs(document, problems):
         said = f"{row['claim']} on {row['problem']}: measured against bound at every place of the run."
         yield "statements", statement, "bound", said, _later(_bound, problems[row["problem"]], row)
+
+
+def _of_problems(document: Json, problems: dict[str, Problem]) -> Iterator[Wanted]:
+    from bilevel_verify.plot.landscape import penalty, surface
+    from bilevel_verify.plot.smoothness import curvature
+
     shown = {name: p for name, p in problems.items() if p.kind != "simple_bilevel" and p.dx in (1, 2)}
     for name, p in shown.items():
         yield "problems", name, "phi", "The hyper-objective, from truth.", _later(surface, p, COUNT)
