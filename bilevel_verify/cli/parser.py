@@ -370,7 +370,8 @@ def _plot(commands: argparse._SubParsersAction[Parser]) -> None:
         "--count", default="iterations", metavar="WHAT", help="of scaling: iterations, epochs, calls, a kind"
     )
     c.add_argument("--exponent", type=float, metavar="P", help="of scaling: the promised exponent in 1/eps")
-    c.add_argument("--letter", metavar="NAME", help="of curvature: L_g, L_f, mu; L of one level")
+    c.add_argument("--letter", metavar="NAME", help="of curvature: a constant of the problem, or L_phi")
+    c.add_argument("--paper", metavar="KEY", help="of curvature: whose constants (default: as of constants)")
     _run_options(c)
 
 

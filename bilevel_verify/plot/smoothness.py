@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.constants import constants
+from bilevel_verify.constants import Letter, constants, letters_of
+from bilevel_verify.constants.formula.domain import domain_of
 from bilevel_verify.errors import BilevelVerifyError, InputError
-from bilevel_verify.oracles import oracles
+from bilevel_verify.language import nearest
+from bilevel_verify.plot.pointwise import HYPER, hyper_sizes, sizes, why_not
 from bilevel_verify.plot.style import PALETTE, canvas, legend, mathematical, named, picture
 from bilevel_verify.plot.window import REACH, bounded, given_range
 from bilevel_verify.problems.problem import Problem
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 FIELD, CURVE = 81, 401
-LETTERS = {"L_g": ("g", "all"), "L_f": ("f", "all"), "L": ("f", "all"), "mu": ("g", "yy")}
-"""Letter -> whose Hessian, and which block: its largest singular value, of ``yy`` its smallest eigenvalue."""
 
 
 @picture
@@ -31,87 +31,87 @@ def curvature(
     box: Mapping[str, Sequence[float]] | None = None,
     along: Sequence[str] | None = None,
     *,
+    paper: str | None = None,
     count: int | None = None,
     axes: Any = None,
 ) -> Any:
     """The quantity whose largest (of ``mu``: smallest) value is the constant, at every point of a window.
 
-    ``L_g``, ``L_f``, ``L``: the spectral norm of the Hessian of g or f in all variables. ``mu``: the smallest
-    eigenvalue of its block in y. Values are floating point at points; the certified constant, which holds on the
-    whole domain, stands in the title.
+    Every constant of :func:`bilevel_verify.constants` that is a supremum over points: norms of gradients, Hessians,
+    third and fourth derivatives and of their blocks, and smallest eigenvalues. ``L_phi`` is the spectral norm of the
+    Hessian of the hyper-objective, of which no constant is certified. Values are floating point at points; the
+    certified constant, which holds on the whole domain, stands in the title.
 
     Parameters
     ----------
-    letter : by default ``L_g``, or ``L`` of a problem of one level.
+    letter : by default the first Lipschitz constant of a gradient: ``L_g``, ``ell`` of minimax, ``L`` of one level.
     box : variable -> (low, high), x and y alike; by default the declared range, or 3 around the start.
     along : one or two variables, by default the first of x and the first of y; the others stay at the start.
+    paper : whose letters, as in :func:`bilevel_verify.constants`.
 
     Raises
     ------
-    InputError : another letter, an unknown variable.
+    InputError : a letter that the paper does not have, or whose constant has no value at a point; an unknown variable.
     """
-    chosen = letter or ("L_g" if problem.y else "L")
-    known = ("L_g", "L_f", "mu") if problem.y else ("L",)
-    if chosen not in known:
-        raise InputError(f"letter: curvature is drawn for {', '.join(known)}, not {chosen!r}")
-    names = [s.name for s in problem.variables]
-    shown = list(along) if along is not None else _default(problem)
+    chosen = _letter(problem, letter, paper)
+    names = [s.name for s in (problem.x if chosen is None else problem.variables)]
+    shown = list(along) if along is not None else _default(problem, names)
     if not 1 <= len(set(shown)) == len(shown) <= 2 or not {*shown, *(box or {})} <= set(names):
         raise InputError(f"along, box: one or two of {', '.join(names[:12])}")
     ranges = [_ends(problem, name, (box or {}).get(name)) for name in shown]
     size = bounded((CURVE if len(shown) == 1 else FIELD) if count is None else count, len(shown))
     coordinates = [np.linspace(*ends, size) for ends in ranges]
     mesh = np.meshgrid(*coordinates, indexing="ij")
-    points = np.tile(_centre(problem), (mesh[0].size, 1))
+    points = np.tile(_centre(problem)[: len(names)], (mesh[0].size, 1))
     for name, values in zip(shown, mesh, strict=True):
         points[:, names.index(name)] = values.ravel()
-    field = sizes(problem, chosen, points)
+    field = hyper_sizes(problem, points) if chosen is None else sizes(problem, chosen, points)
+    if not np.isfinite(field).any():
+        raise InputError("box: the derivative has no value at any point of this window; choose another")
     figure, ax = canvas(axes)
-    _draw(ax, coordinates, field, shown, chosen == "mu")
-    ax.set_title(_title(problem, chosen))
+    _draw(ax, coordinates, field, shown, chosen is not None and chosen.measure == "strong convexity")
+    ax.set_title(_title(problem, chosen, paper))
     legend(ax, below=True)
     return figure
 
 
-def sizes(problem: Problem, letter: str, points: FloatArray) -> FloatArray:
-    """The curvature behind a letter at rows (x, y), shape (n,)."""
-    function, block = LETTERS[letter]
-    X, Y = points[:, : problem.dx], points[:, problem.dx :]
-    ask = oracles(problem)
-    below = function == "g" and problem.kind == "minimax"  # its lower level is -f
-    sign = -1.0 if below else 1.0
-    xx, xy, yy = (ask.hess_f_batch if function == "f" or below else ask.hess_g_batch)(X, Y)
-    if block == "yy":
-        return np.asarray(np.linalg.eigvalsh(sign * yy)[:, 0])
-    if not problem.y:
-        return np.asarray(np.abs(np.linalg.eigvalsh(xx)).max(axis=1))
-    joint = np.concatenate(
-        [np.concatenate([xx, xy], axis=2), np.concatenate([xy.transpose(0, 2, 1), yy], axis=2)], axis=1
-    )
-    return np.asarray(np.abs(np.linalg.eigvalsh(joint)).max(axis=1))
+def _letter(problem: Problem, name: str | None, paper: str | None) -> Letter | None:
+    """What a letter of the paper means; None of ``L_phi``, which no paper's set has."""
+    known = letters_of(paper, problem.kind)
+    if name is None:
+        return next(one for one in known.letters if one.measure == "norm" and len(one.parts[0][1]) == 2)
+    if name in known.names:
+        return known.names[name]
+    if name == HYPER:
+        return None
+    drawn = [one.name for one in known.letters if not why_not(one)] + [HYPER]
+    said = f"curvature is drawn for {', '.join(drawn)} ({known.key}), not {name!r}"
+    raise InputError(f"letter: {said}{nearest(name, drawn)}")
 
 
-def _default(problem: Problem) -> list[str]:
-    if problem.y:
+def _default(problem: Problem, names: list[str]) -> list[str]:
+    if problem.y and len(names) > problem.dx:
         return [problem.x[0].name, problem.y[0].name]
-    return [s.name for s in problem.x[:2]]
+    return names[:2] if problem.dx > 1 else names[:1]
 
 
 def _ends(problem: Problem, name: str, given: Sequence[float] | None) -> tuple[float, float]:
     if given is not None:
         return given_range(name, given)
-    place = [s.name for s in problem.variables].index(name)
-    low, high = (float(v) for v in problem.range_of(problem.variables[place]))
-    middle = float(np.clip(_centre(problem)[place], low, high))
+    place, domain = [s.name for s in problem.variables].index(name), domain_of(problem)
+    low, high, middle = float(domain.lo[place]), float(domain.hi[place]), float(_centre(problem)[place])
     return (low if np.isfinite(low) else middle - REACH), (high if np.isfinite(high) else middle + REACH)
 
 
 def _centre(problem: Problem) -> FloatArray:
+    """The start, y at zero, moved into the declared ranges: elsewhere no constant bounds what is drawn."""
     start = np.zeros(problem.dx) if problem.start is None else np.asarray(problem.start, dtype=float)
-    return np.concatenate([start, np.zeros(problem.dy)])
+    domain = domain_of(problem)
+    return np.asarray(np.clip(np.concatenate([start, np.zeros(problem.dy)]), domain.lo, domain.hi))
 
 
 def _draw(ax: Axes, coordinates: list[FloatArray], field: FloatArray, shown: list[str], least: bool) -> None:
+    field = np.where(np.isfinite(field), field, np.nan)
     peak = int(np.nanargmin(field) if least else np.nanargmax(field))
     label = f"{'smallest' if least else 'largest'} here: {field[peak]:.4g} (computed)"
     ax.set_xlabel(mathematical(shown[0]))
@@ -129,11 +129,14 @@ def _draw(ax: Axes, coordinates: list[FloatArray], field: FloatArray, shown: lis
     ax.grid(False)
 
 
-def _title(problem: Problem, letter: str) -> str:
-    name = f"{named(problem)}: {mathematical(letter)}"
+def _title(problem: Problem, letter: Letter | None, paper: str | None) -> str:
+    name = f"{named(problem)}: {mathematical(HYPER if letter is None else letter.name)}"
+    if letter is None:
+        return f"{name}: Hessian of the hyper-objective"
     try:
-        found = constants(problem)[letter]
-    except (BilevelVerifyError, KeyError):
+        found = constants(problem, paper)[letter.name]
+    except BilevelVerifyError:
         return name
     sign = r"$\geq$" if found.side == "lower" else r"$\leq$"
-    return f"{name} {sign} {found.value:.6g} on the domain ({found.status})"
+    where = "over the lower-level solutions" if letter.measure == "gradient" else "on the domain"
+    return f"{name} {sign} {found.value:.6g} {where} ({found.status})"

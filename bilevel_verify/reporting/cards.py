@@ -58,12 +58,35 @@ def _paper(key: str, rows: Sequence[Json]) -> Json:
 
 
 def _bare_statement(key: str, name: str, rows: Sequence[Json]) -> Json:
-    claims = dict.fromkeys(r["claim"] for r in rows if r["statement"] == name and r["claim"])
-    shown = [bare_claim(c) for c in claims]
+    claims: dict[str, Json] = {}
+    for row in rows:
+        if row["statement"] == name and row["claim"]:
+            claims.setdefault(row["claim"], row)
+    shown = [bare_claim(claim, **_of_row(row)) for claim, row in claims.items()]
     blank: Json = dict.fromkeys(("source", "title", "text", "note"), "")
     blank |= {field: [] for field in ("printed", "stated", "marks", "added", "origins", "parsed", "where", "assumes")}
     more: Json = {"parameters": [], "refuted": None, "method": "", "algorithm": ""}
     return {"name": f"{key}/{name}", "id": name, "kind": "statement", "claims": shown, **blank, **more}
+
+
+def _of_row(row: Json) -> Json:
+    """What a row itself says of its claim: the quotation, and both sides as they were understood."""
+    from bilevel_verify.language import parse, to_latex
+    from bilevel_verify.language.latex import RELATIONS
+
+    quoted = [row["printed"]] if row["printed"] else []
+    left, right = row["left"], row["right"]
+    if not left or not right:
+        return {"printed": quoted}
+    operator, _, other = right.partition(" ")
+    text = f"{left} {right}"
+    if operator not in RELATIONS:
+        return {"printed": quoted, "text": [text]}
+    try:
+        shown = f"{to_latex(parse(left))} {RELATIONS[operator]} {to_latex(parse(other))}"
+    except (BilevelVerifyError, TypeError):
+        shown = rf"\text{{{text}}}"
+    return {"printed": quoted, "text": [text], "parsed": [shown]}
 
 
 def bare_claim(name: str | None, **fields: Any) -> Json:

@@ -13,6 +13,7 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.files import slug
 from bilevel_verify.reporting.html import content_policy, template
 from bilevel_verify.reporting.mathml import to_mathml
+from bilevel_verify.reporting.prose import prose
 
 STYLE = """main { max-width: 1080px; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
 .f { border-left: 6px solid var(--line); margin: .8rem 0; padding: .3rem .3rem .3rem .9rem; background: var(--panel); }
@@ -35,7 +36,7 @@ PAGE = """<!doctype html>
 <body><header class="top"><h1>{{ card.title or card.key }}</h1>
 <p class="lede">{{ card.authors }}{% if card.authors %}. {% endif %}The displayed formulas in the order of the paper,
 each relation with the row that judges it or the reason why none does.</p></header><main>
-<p>{{ summary }}.</p>
+<p>{{ summary }}.{% if note %} {{ note }}.{% endif %}</p>
 <p class="key"><span class="v holds">holds</span><span class="v refuted">refuted</span><span
 class="v undecided">undecided</span><span class="v marked">judged in another form</span><span
 class="v runs">judged on problems</span><span class="v reason">not judged</span></p>
@@ -76,8 +77,8 @@ def write_page(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def manuscript_page(card: Any, walk: Any) -> str:
-    """The page as text."""
+def manuscript_page(card: Any, walk: Any, note: str = "") -> str:
+    """The page as text; ``note`` stands under its title."""
     import jinja2
     from markupsafe import Markup
 
@@ -88,6 +89,7 @@ def manuscript_page(card: Any, walk: Any) -> str:
         style=Markup(style),
         policy=content_policy(style),
         summary=walk.summary(),
+        note=note[:1].upper() + note[1:],
         parts=_parts(walk),
     )
 
@@ -126,11 +128,13 @@ def _typeset(latex: str) -> str:
 
 
 def _line(line: Any) -> dict[str, str]:
+    from markupsafe import Markup
+
     colour = _colour(line)
     word = {"runs": "on problems", "reason": "not judged"}.get(colour, line.verdict)
     row = f"{line.entry}/{line.claim}" if line.entry else "by itself" if line.by == "print layer" else ""
     what = "; ".join(p for p in (row, *line.marks, line.reason) if p)
-    return {"colour": colour, "word": word, "what": what[:600], "text": line.text}
+    return {"colour": colour, "word": word, "what": Markup(prose(what[:600])), "text": line.text}
 
 
 def _colour(line: Any) -> str:

@@ -7,10 +7,12 @@ come out again as the report has it.
 from __future__ import annotations
 
 import math
+import re
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -29,11 +31,13 @@ PATIENCE = 120.0
 """Seconds for all pictures of a report; they decide nothing, so what comes after is left out."""
 COUNT, CURVE, COARSE = 41, 81, 31
 """Points along each axis of contours; along a curve; along each axis of a field of curvature."""
-ROOM = 1_000_000
-"""Bytes, packed, that all pictures of a page may take: with them a report of the zoo stays below two megabytes."""
+PAGE, ROOM = 1_950_000, 100_000
+"""Bytes of a page with its pictures, as far as that can be kept; bytes, packed, that pictures may take on any page."""
 METHODS, MOST_ITERATIONS, MOST_PLACES = 3, 5_000, 2_000
 FAMOUS = ("refuted", "holds", "undecided")
 """Verdicts whose claims are worth a picture, the most serious first."""
+_FINE = re.compile(r"(\d\.\d\d)\d+")
+"""Coordinates finer than a hundredth of a point: a third of the bytes of contours, and nothing to see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +56,16 @@ class PagePictures:
     statements: dict[str, list[Drawn]] = field(default_factory=dict)
 
 
-def page_pictures(document: Json, folder: Path) -> PagePictures:
-    """The pictures of a report; the SVG files are written into ``folder`` too.
+def page_pictures(document: Json, folder: Path, without: int = 0) -> PagePictures:
+    """The pictures of a report; ``folder`` gets the SVG files of all, also of those without room in the page.
 
-    Hyper-objectives first, then runs, penalties, curvatures, and a claim of every statement along its run.
+    A claim of every statement along its run, in turn with hyper-objectives, then runs, penalties and curvatures.
+
+    Parameters
+    ----------
+    without : bytes of the page without pictures.
     """
-    end, room = time.monotonic() + PATIENCE, ROOM
+    end, room = time.monotonic() + PATIENCE, max(ROOM, PAGE - without)
     found = PagePictures()
     problems = _problems_of(document)
     for place, key, kind, caption, draw in _wanted(document, problems):
@@ -71,8 +79,10 @@ def page_pictures(document: Json, folder: Path) -> PagePictures:
             continue
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{slug(kind, *key.split('/'))}.svg").write_text(svg, encoding="utf-8")
-        room -= len(zlib.compress(svg.encode())) * 4 // 3
-        if room >= 0:
+        svg = _FINE.sub(r"\1", svg)
+        size = len(zlib.compress(svg.encode())) * 4 // 3
+        if size <= room:
+            room -= size
             shown: dict[str, list[Drawn]] = getattr(found, place)
             shown.setdefault(key, []).append(Drawn(caption, "data:image/svg+xml," + quote(svg, safe=" =:/,;()'")))
     return found
@@ -91,6 +101,18 @@ def _problems_of(document: Json) -> dict[str, Problem]:
 
 
 def _wanted(document: Json, problems: dict[str, Problem]) -> Iterator[Wanted]:
+    """Claims and problems in turn: neither takes the time or the room of the other."""
+    for pair in zip_longest(_of_claims(document, problems), _of_problems(document, problems)):
+        yield from (one for one in pair if one is not None)
+
+
+def _of_claims(document: Json, problems: dict[str, Problem]) -> Iterator[Wanted]:
+    for statement, row in _along_runs(document, problems):
+        said = f"{row['claim']} on {row['problem']}: measured against bound at every place of the run."
+        yield "statements", statement, "bound", said, _later(_bound, problems[row["problem"]], row)
+
+
+def _of_problems(document: Json, problems: dict[str, Problem]) -> Iterator[Wanted]:
     from bilevel_verify.plot.landscape import penalty, surface
     from bilevel_verify.plot.smoothness import curvature
 
@@ -107,9 +129,6 @@ def _wanted(document: Json, problems: dict[str, Problem]) -> Iterator[Wanted]:
             yield "problems", name, "penalty", said, _later(penalty, p, count=CURVE)
         said = "The curvature behind the Lipschitz constant, and the certified constant in the title."
         yield "problems", name, "curvature", said, _later(curvature, p, count=COARSE)
-    for statement, row in _along_runs(document, problems):
-        said = f"{row['claim']} on {row['problem']}: measured against bound at every place of the run."
-        yield "statements", statement, "bound", said, _later(_bound, problems[row["problem"]], row)
 
 
 def _later(draw: Callable[..., Picture | None], *arguments: object, **options: object) -> Callable[[], str | None]:

@@ -28,7 +28,7 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': "''",
     "`": r"\textasciigrave{}",
     "−": "$-$",
     "∞": r"$\infty$",
@@ -40,8 +40,14 @@ _LATEX = {
     "≥": r"$\ge$",
     "…": r"\dots{}",
 }
-FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-"""Opens a box that shrinks a table which is wider than the text, and leaves the others as they are."""
+NEEDS = "% needs \\usepackage{booktabs,graphicx,amsmath,amssymb,bm}"
+"""What a document has to load before such a table: the formulas are those of the papers."""
+FIT = (
+    r"\noindent\resizebox*{!}{\ifdim\totalheight>\textheight\textheight\else\totalheight\fi}{%" + "\n"
+    r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+)
+"""Opens a box that shrinks a table which is wider or higher than the text, and leaves the others as they are."""
+FITTED = "}}"
 _WORDS = {"not applicable": "n/a"}
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|$~&])")
 
@@ -60,7 +66,7 @@ def markdown_escape(text: str) -> str:
 def latex_matrix(document: Json) -> str:
     """The summary matrix as booktabs tables, one a paper, each with those problems that one of its statements met."""
     problems, statements, cells = _matrix(document)
-    lines = ["% needs \\usepackage{booktabs,graphicx}"]
+    lines = [NEEDS]
     for paper in dict.fromkeys(name.partition("/")[0] for name in statements):
         own = [name for name in statements if name.partition("/")[0] == paper]
         shown = [p for p in problems if any((name, p) in cells for name in own)]
@@ -69,7 +75,7 @@ def latex_matrix(document: Json) -> str:
         for name in own:
             entries = [_latex_verdict(cells.get((name, p))) for p in shown]
             lines.append(" & ".join([latex_escape(name.partition("/")[2] or name), *entries]) + r" \\")
-        lines += [r"\bottomrule", r"\end{tabular}}", ""]
+        lines += [r"\bottomrule", r"\end{tabular}" + FITTED, ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -93,7 +99,7 @@ def latex_rows(document: Json, count: int = 60, columns: Sequence[str] | None = 
             raise InputError(f"columns: no column {name!r}{nearest(name, _ASKED)}; there are {', '.join(_ASKED)}")
     shown = view("latex") if columns is None else [_ASKED[name] for name in columns]
     lines = [
-        "% needs \\usepackage{booktabs,graphicx}",
+        NEEDS,
         FIT,
         rf"\begin{{tabular}}{{{''.join('r' if c.numeric else 'l' for c in shown)}}}",
         r"\toprule",
@@ -102,7 +108,7 @@ def latex_rows(document: Json, count: int = 60, columns: Sequence[str] | None = 
     ]
     for row in worst_rows(document["rows"], count):
         lines.append(" & ".join(_latex_cell(row, c) for c in shown) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}}"]
+    lines += [r"\bottomrule", r"\end{tabular}" + FITTED]
     return "\n".join(lines) + "\n"
 
 
@@ -121,14 +127,22 @@ def _text(column: Column, value: Any, none: str = "—") -> str:
 
 
 def balanced(latex: str) -> bool:
-    """Whether a quotation can stand between dollar signs: its braces close, and it has no dollar sign of its own."""
+    """Whether a quotation can stand between dollar signs in a cell: what it opens it closes, it ends no cell.
+
+    Text is ASCII alone; a column or row of its own stands in an environment; nothing reads or writes files.
+    """
     depth = 0
     for place, letter in enumerate(latex):
         if letter in "{}" and latex[place - 1 : place] != "\\":
             depth += 1 if letter == "{" else -1
             if depth < 0:
                 return False
-    return depth == 0 and "$" not in latex and "\\input" not in latex and "\\write" not in latex
+    pairs = ((r"\\left(?![a-zA-Z])", r"\\right(?![a-zA-Z])"), (r"\\begin\{", r"\\end\{"))
+    closed = all(len(re.findall(a, latex)) == len(re.findall(b, latex)) for a, b in pairs)
+    loose = re.search(r"(?<!\\)&|\\\\", latex) is not None and "\\begin{" not in latex
+    unsafe = any(word in latex for word in ("$", "\\input", "\\include", "\\write", "\\open"))
+    comment = re.search(r"(?<!\\)[%#]", latex) is not None
+    return depth == 0 and closed and not loose and not unsafe and not comment and latex.isascii()
 
 
 def markdown(document: Json, count: int = 100) -> str:

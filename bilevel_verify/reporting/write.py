@@ -114,7 +114,10 @@ def _write_formats(
         from bilevel_verify.reporting.html import render
         from bilevel_verify.reporting.pictures import page_pictures
 
-        _write(page, render(document, page_pictures(document, folder / "figures") if "figures" in formats else None))
+        text = render(document)
+        if "figures" in formats:
+            text = render(document, page_pictures(document, folder / "figures", len(text.encode())))
+        _write(page, text)
     if "json" in formats:
         text = json.dumps(document, indent=None, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         _write(folder / "report.json", text + "\n")

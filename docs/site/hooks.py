@@ -1,7 +1,8 @@
 """Hooks of the site: formulas become MathML while it is built, notebooks become pages; no network is needed.
 
 ``BILEVEL_VERIFY_LESSONS=run`` executes the lessons and shows their pictures (half a minute).
-``BILEVEL_VERIFY_MANUSCRIPTS=DIR`` adds the marked manuscripts that ``bilevel-verify coverage --out DIR`` wrote.
+The marked manuscripts are made from the verdicts kept in ``docs/manuscripts``; ``BILEVEL_VERIFY_MANUSCRIPTS=DIR`` takes
+the pages that ``bilevel-verify coverage --out DIR`` wrote instead.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import io
 import json
 import os
 import re
+from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +27,39 @@ _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.S)
 _INLINE = re.compile(r"(?<![\\$\w])\$([^$\n]+(?:\n[^$\n]+)?)\$(?![\w$])")
 
 
-def manuscripts() -> list[Path]:
-    """The marked manuscripts that the site is to carry; none unless a folder is named."""
-    folder = os.environ.get("BILEVEL_VERIFY_MANUSCRIPTS")
-    return sorted(Path(folder).glob("manuscript-*.html")) if folder else []
+KEPT = Path(__file__).parents[1] / "manuscripts"
+
+
+@cache
+def manuscripts() -> dict[str, tuple[str, str]]:
+    """Paper -> its page as a marked manuscript, and what the list says of it."""
+    if folder := os.environ.get("BILEVEL_VERIFY_MANUSCRIPTS"):
+        pages = sorted(Path(folder).glob("manuscript-*.html"))
+        return {path.stem.removeprefix("manuscript-"): (path.read_text(encoding="utf-8"), "") for path in pages}
+    return {path.stem: _manuscript(path) for path in sorted(KEPT.glob("*.json"))}
+
+
+def _manuscript(path: Path) -> tuple[str, str]:
+    """A page from the print of the paper and the verdicts that were kept of it."""
+    from bilevel_verify.manuscript import load_print
+    from bilevel_verify.manuscript.kept import read_kept
+    from bilevel_verify.reporting.manuscript import manuscript_page
+    from bilevel_verify.theorems.library import load_card
+
+    card = load_card(path.stem)
+    kept = read_kept(path, card, load_print(card.key))
+    lines = kept.walk.relations
+    counts = Counter("refuted" if line.verdict in ("refuted", "inconsistent") else line.verdict for line in lines)
+    said = f"{card.title or card.key}: {len(lines)} relations, {counts['holds']} hold, {counts['refuted']} are refuted"
+    old = "" if kept.current else f"; judged by version {kept.version} with an earlier state of the card"
+    return manuscript_page(card, kept.walk, note=old.removeprefix("; ")), said + old
 
 
 def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
     """Formulas between dollar signs as MathML; code stays as it is. The page of the manuscripts lists them."""
     if page is not None and page.file.src_uri == "manuscripts.md":
-        markdown += "".join(f"\n* [{path.stem.removeprefix('manuscript-')}]({path.name})" for path in manuscripts())
+        listed = ((key, f". {said}" if said else "") for key, (_, said) in manuscripts().items())
+        markdown += "\n" + "".join(f"\n* [{key}](manuscript-{key}.html){said}" for key, said in listed)
     markdown = _OUTSIDE.sub(lambda found: f"{found[1]} (`{found[2]}` of the repository)", markdown)
     return "".join(part if part.startswith("`") else _with_mathml(part) for part in _FENCED.split(markdown))
 
@@ -47,8 +73,8 @@ def on_files(files: Any, config: Any) -> Any:
     """Every notebook as a page of the same name; the manuscripts as they are."""
     from mkdocs.structure.files import File
 
-    for path in manuscripts():
-        files.append(File.generated(config, path.name, content=path.read_text(encoding="utf-8")))
+    for key, (text, _) in manuscripts().items():
+        files.append(File.generated(config, f"manuscript-{key}.html", content=text))
 
     for path in sorted(Path(config["docs_dir"], "lessons").glob("*.ipynb")):
         files.append(File.generated(config, f"lessons/{path.stem}.md", content=page_of(path)))

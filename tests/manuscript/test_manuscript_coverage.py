@@ -12,14 +12,19 @@ import pytest
 import bilevel_verify as bv
 from bilevel_verify.audit import audit
 from bilevel_verify.cli import main
+from bilevel_verify.errors import InputError
 from bilevel_verify.language import parse, to_text
 from bilevel_verify.manuscript import load_print
 from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.coverage import BY, REASONS, Walk, coverage_by_print
 from bilevel_verify.manuscript.facts import facts_about
+from bilevel_verify.manuscript.kept import kept_text, read_kept
 from bilevel_verify.manuscript.naming import Said
 from bilevel_verify.manuscript.table import coverage_table
 from bilevel_verify.reporting.manuscript import manuscript_page
+from bilevel_verify.theorems.library import load_card
+
+ROOT = Path(__file__).parents[2]
 
 CARD = r"""
 [paper]
@@ -194,6 +199,35 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (folder / "pages" / "manuscript-mine.html").is_file()
     table = (folder / "pages" / "coverage.md").read_text(encoding="utf8")
     assert re.search(r"^\| mine \| 15 \| 2 \| 1 \| 0 \| 6 \| 6 \| 9 \(60\.0%\) \| 6 \| \d+ s \|$", table, re.MULTILINE)
+
+
+def test_kept_verdicts_make_the_same_page_and_never_stand_beside_another_formula(walk: Walk, folder: Path) -> None:
+    card, source = bv.card(folder / "mine.toml"), load_print("print.toml")
+    path = folder / "mine.json"
+    path.write_text(kept_text(card, source, walk, "1.2.3"), encoding="utf8")
+    kept = read_kept(path, card, source)
+    assert kept.walk == walk
+    assert manuscript_page(card, kept.walk) == manuscript_page(card, walk)
+    assert (kept.current, kept.version) == (True, "1.2.3")
+    assert not read_kept(path, replace(card, digest="another"), source).current
+    first, *rest = source.formulas
+    other = replace(source, formulas=(replace(first, latex=first.latex + "+1"), *rest))
+    with pytest.raises(InputError, match=r"formulas of mine have changed since; write it anew: .*coverage mine --out"):
+        read_kept(path, card, other)
+    with pytest.raises(InputError, match="print: the formulas of other"):
+        read_kept(path, replace(card, key="other"), source)
+    path.write_text("[1]", encoding="utf8")
+    with pytest.raises(InputError, match="no kept verdicts"):
+        read_kept(path, card, source)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "manuscripts").glob("*.json")), ids=lambda path: path.stem)
+def test_the_manuscripts_of_the_site_are_those_of_the_prints(path: Path) -> None:
+    card, source = load_card(path.stem), load_print(path.stem)
+    walk = read_kept(path, card, source).walk
+    names = {line.name for line in walk.lines}
+    assert {f.n for f in source.formulas if f.kind == "display"} == {int(name.partition(".")[0]) for name in names}
+    assert all(line.by in BY for line in walk.lines)
 
 
 def test_the_table_counts_every_line_once(walk: Walk) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -267,8 +268,82 @@ def test_curvature_is_the_spectral_norm_of_the_hessian() -> None:
     assert np.allclose(found, trace / 2 + np.sqrt(trace**2 / 4 + 1))
     assert np.allclose(bv.plot.curvature(p, "mu", along=["y1"]).axes[0].get_lines()[0].get_ydata(), trace)
     assert "certified" in figure.axes[0].get_title()
-    with pytest.raises(InputError, match="L_g, L_f, mu"):
-        bv.plot.curvature(p, "rho_g")
+
+
+Values = Callable[[np.ndarray], np.ndarray]
+
+
+def drawn(p: bv.Problem, letter: str, along: str, paper: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+    figure = bv.plot.curvature(p, letter, along=[along], paper=paper, count=41)
+    place, found = (np.asarray(v, dtype=float) for v in figure.axes[0].get_lines()[0].get_data())
+    return place, found
+
+
+CUBIC = bv.bilevel(
+    f="x1**2*y1 + 3*x1*y2", g="2*y1**2 + cos(y1) + 4*y2**2", x="x1", y="y1 y2", domain={"y1": (-2, 2), "x1": (-1, 1)}
+)
+
+
+@pytest.mark.parametrize(
+    ("letter", "paper", "along", "value"),
+    [
+        ("rho_g", None, "y1", lambda y: np.abs(np.sin(y))),
+        ("nu", "fsba", "y1", lambda y: np.abs(np.cos(y))),
+        ("rho_f", None, "x1", lambda x: 2 + 0 * x),  # the block xyz of x1^2 y1; xxy is not asked for
+        ("C_f", None, "x1", lambda x: np.hypot(x**2, 3 * x)),
+        ("M", "rahgd", "x1", lambda x: np.hypot(x**2, 3 * x)),  # f_x = 2 x1 y1 + 3 y2 is 0 where y is
+    ],
+)
+def test_curvature_of_every_order_is_that_of_the_formula(
+    letter: str, paper: str | None, along: str, value: Values
+) -> None:
+    place, found = drawn(CUBIC, letter, along, paper)
+    assert np.allclose(found, value(place))
+
+
+def test_the_norm_of_a_third_derivative_is_that_of_the_tensor() -> None:
+    p = bv.single_level(f="x1**2*x2 + x2**2", x="x1 x2", domain={"x1": (-1, 1), "x2": (-1, 1)})
+    assert np.allclose(drawn(p, "rho", "x1")[1], 6 * (2 / 3) / np.sqrt(3), rtol=1e-6)  # u1^2 = 2/3, u2^2 = 1/3
+
+
+def test_curvature_of_minimax_is_of_minus_f_and_stays_in_the_declared_ranges() -> None:
+    p = bv.minimax(f="x1*y1 - y1**3", x="x1", y="y1", domain={"x1": (-1, 1), "y1": (1, 2)})
+    assert np.allclose(drawn(p, "mu", "x1")[1], 6)  # at y1 = 1, not at 0
+    y, found = drawn(p, "mu", "y1")
+    assert np.allclose(found, 6 * y)
+
+
+def test_curvature_of_the_hyper_objective() -> None:
+    p = bv.bilevel(f="sin(x1) + y1**2", g="(y1 - x1)**2", x="x1", y="y1", domain={"x1": (-1, 1)})
+    x, found = drawn(p, "L_phi", "x1")
+    assert np.allclose(found, 2 - np.sin(x))
+    with pytest.raises(InputError, match=r"one or two of x1$"):
+        bv.plot.curvature(p, "L_phi", along=["y1"])
+
+
+@pytest.mark.parametrize(
+    ("name", "letter", "said"),
+    [
+        ("bilevel-wave", "M_g", "compares two points"),
+        ("bilevel-wave", "nu_f", "compares two points"),
+        ("asinh-minimax", "kappa", "draw ell or mu"),
+        ("disc", "D", "belongs to the set"),
+        ("disc", "alpha", "distance to the solutions"),
+        ("disc", "L_phi", "not here for simple_bilevel"),
+        ("diabetes-ridge-10", "rho_g", "bounded, not evaluated"),
+        ("bilevel-wave", "rho", "did you mean 'rho_g'"),
+    ],
+)
+def test_a_constant_without_a_value_at_a_point_says_why(name: str, letter: str, said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        bv.plot.curvature(bv.zoo(name), letter)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_simple_bilevel_problem_is_drawn_on_the_box_of_its_set() -> None:
+    figure = bv.plot.curvature(bv.zoo("disc"), "L_g", count=5)
+    assert np.allclose(figure.axes[0].get_xlim(), (-1, 1))
+    assert "over the lower-level solutions" in bv.plot.curvature(bv.zoo("disc"), "M", count=5).axes[0].get_title()
 
 
 def test_profiles_of_runs() -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from bilevel_verify.theorems.library import shipped
+
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="extra: docs (mkdocs) is not here")
 
@@ -23,22 +25,18 @@ def without_network(command: list[str]) -> list[str]:
     return [*alone, *command] if found and found.returncode == 0 else command
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    (papers := tmp_path_factory.mktemp("papers")).joinpath("manuscript-mine.html").write_text("<p>marked</p>")
+def built(folder: Path, **environment: str) -> Path:
     command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", "docs/site/mkdocs.yml", "-d", str(folder)]
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-    environment = (
-        os.environ
-        | nowhere
-        | {"NO_MKDOCS_2_WARNING": "1", "BILEVEL_VERIFY_MANUSCRIPTS": str(papers), "PYTHONPATH": str(ROOT)}
-    )
-    done = subprocess.run(
-        without_network(command), cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
+    given = os.environ | nowhere | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)} | environment
+    done = subprocess.run(without_network(command), cwd=ROOT, env=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return folder
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("site"))
 
 
 def test_every_page_is_there(site: Path) -> None:
@@ -57,6 +55,21 @@ def test_formulas_are_set_and_nothing_is_loaded_from_elsewhere(site: Path) -> No
         assert not re.findall(r'<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="https?://', shown), page
 
 
-def test_manuscripts_are_carried_and_listed(site: Path) -> None:
+def test_the_papers_are_marked_manuscripts_of_the_default_site(site: Path) -> None:
+    """Every shipped paper, reached from the navigation, with formulas and verdicts; without a word of its text."""
+    assert 'href="manuscripts.html"' in (site / "index.html").read_text(encoding="utf-8")
+    listed = (site / "manuscripts.html").read_text(encoding="utf-8")
+    for key in shipped():
+        assert f'href="manuscript-{key}.html"' in listed
+        page = (site / f"manuscript-{key}.html").read_text(encoding="utf-8")
+        assert page.count('<div class="f ') > 50
+        assert page.count("<math") > 50
+        assert 'class="v refuted">' in page
+
+
+def test_pages_of_ones_own_take_their_place(tmp_path: Path) -> None:
+    (papers := tmp_path / "papers").mkdir()
+    (papers / "manuscript-mine.html").write_text("<p>marked</p>")
+    site = built(tmp_path / "site", BILEVEL_VERIFY_MANUSCRIPTS=str(papers))
     assert (site / "manuscript-mine.html").read_text(encoding="utf-8") == "<p>marked</p>"
     assert 'href="manuscript-mine.html">mine</a>' in (site / "manuscripts.html").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.files import slug
 from bilevel_verify.reporting import document_of, report
 from bilevel_verify.reporting.build import build
+from bilevel_verify.reporting.cards import paper_records
 from bilevel_verify.reporting.html import View, content_policy, render, row_table
 from bilevel_verify.reporting.schema import problems_with, schema
 from bilevel_verify.reporting.tables import latex_escape, latex_matrix, latex_rows, markdown
@@ -304,3 +305,19 @@ def test_sides_of_relations_are_set_and_escaped_for_the_table_of_rows() -> None:
     assert found["<img src=x onerror=alert(1)>"] == "<code>&lt;img src=x onerror=alert(1)&gt;</code>"
     assert found["<= B**2"].startswith("<math><mrow><mo>≤</mo>")
     assert set(found) == {"<img src=x onerror=alert(1)>", "<= B**2", "x**2"}  # a reason is prose, no formula
+
+
+def test_claims_of_a_card_that_is_not_here_are_shown_as_their_rows_have_them() -> None:
+    blank = {"paper": "gone", "statement": "s", "printed": None, "left": None, "right": None}
+    first = {**blank, "claim": "a", "left": "f(x[k+1])", "right": "<= (1 - m/L)*delta"}
+    rows = [first, {**blank, "claim": "b", "printed": r"a\le b"}, {**first, "left": "0"}]
+    rows += [
+        {**blank, "claim": "c", "left": "f(x[k", "right": "<= 1"},
+        {**blank, "claim": "d", "left": "x", "right": "in Z"},
+    ]
+    (statement,) = paper_records(rows)[0]["statements"]
+    a, b, c, d = statement["claims"]
+    assert a["parsed"] == [r"f\left(x_{k + 1}\right) \le \left(1 - \frac{m}{L}\right)\,\delta"]
+    assert (b["printed"], b["parsed"]) == ([r"a\le b"], [])
+    assert c["parsed"] == [r"\text{f(x[k <= 1}"]
+    assert (d["text"], d["parsed"]) == (["x in Z"], [])

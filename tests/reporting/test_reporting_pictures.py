@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import re
+import zlib
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -14,6 +17,7 @@ from bilevel_verify.reporting.build import document_of
 from bilevel_verify.reporting.html import render
 from bilevel_verify.reporting.packing import unpack
 from bilevel_verify.reporting.pictures import page_pictures
+from bilevel_verify.reporting.write import write_document
 
 STATEMENT = "restarted-agd-hb/theorem-1"
 
@@ -86,5 +90,31 @@ def test_patience_ends_the_drawing(monkeypatch, document, tmp_path: Path) -> Non
 
 def test_what_has_no_room_in_the_page_lies_in_the_folder_alone(monkeypatch, document, tmp_path: Path) -> None:
     monkeypatch.setattr(pictures, "ROOM", 0)
-    assert not page_pictures(document, tmp_path).problems
+    found = page_pictures(document, tmp_path, pictures.PAGE)
+    assert not found.problems
+    assert not found.statements
     assert len(list(tmp_path.glob("*.svg"))) == 5
+
+
+def test_a_small_picture_finds_the_room_that_a_large_one_does_not(monkeypatch, document, tmp_path: Path) -> None:
+    every = page_pictures(document, tmp_path)
+    sizes = sorted(len(zlib.compress(one.source.encode())) for one in every.problems["ridge-cosines"])
+    assert sizes[-1] > 2 * sizes[0]
+    monkeypatch.setattr(pictures, "ROOM", 2 * sizes[0] + 6_000)
+    few = page_pictures(document, tmp_path, pictures.PAGE)
+    assert 0 < len(few.problems["ridge-cosines"]) < len(every.problems["ridge-cosines"])
+
+
+def test_pictures_of_a_page_are_drawn_to_a_hundredth_of_a_point(document, tmp_path: Path) -> None:
+    (one, *_) = page_pictures(document, tmp_path).statements[STATEMENT]
+    assert not re.search(r"\d\.\d{3}", unquote(one.source))
+    assert any(re.search(r"\d\.\d{3}", path.read_text("utf-8")) for path in tmp_path.glob("*.svg"))
+
+
+def test_a_page_leaves_to_its_pictures_what_two_megabytes_leave(document, tmp_path: Path, monkeypatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(pictures, "page_pictures", lambda document, folder, without: asked.append(without))
+    write_document(document, tmp_path / "a", ["html"])
+    assert not asked
+    page = write_document(document, tmp_path / "b", ["html", "figures"])
+    assert asked == [page.stat().st_size]

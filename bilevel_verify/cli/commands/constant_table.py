@@ -11,17 +11,24 @@ DIGITS = 6
 
 
 def constants_latex(found: dict[str, Any]) -> str:
-    """The constants as a booktabs table."""
+    """The constants as a booktabs table, not wider than the text."""
     from bilevel_verify.language import letter_latex
-    from bilevel_verify.reporting.tables import latex_escape
+    from bilevel_verify.reporting.tables import FIT, FITTED, NEEDS, latex_escape
 
-    lines = [r"\begin{tabular}{lrlll}", r"\toprule", r"letter & value & status & norm & domain \\", r"\midrule"]
+    lines = [
+        NEEDS,
+        FIT,
+        r"\begin{tabular}{lrlll}",
+        r"\toprule",
+        r"letter & value & status & norm & domain \\",
+        r"\midrule",
+    ]
     for name, c in found.items():
         value = f"${c['exact']}$" if c.get("exact") else latex_escape(safe_number(c))
         status = c.get("status", "not certified")
         texts = [status, c.get("norm", ""), c.get("domain", c.get("reason", ""))]
         lines.append(" & ".join([f"${letter_latex(name)}$", value, *(latex_escape(t) for t in texts)]) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}" + FITTED])
 
 
 def show(found: dict[str, Any], closed: dict[str, str], why: bool) -> None:

@@ -46,25 +46,35 @@ def coverage_command(arguments: argparse.Namespace) -> int:
         output.say(f"{card.key}: audit of the card, then of what is only printed")
         jobs = arguments.jobs or os.cpu_count() or 1
         findings = audit(card, quick=not arguments.full, jobs=jobs)
-        walks.append((card, coverage_by_print(card, source, [f.row for f in findings], jobs=jobs)))
+        walks.append((card, source, coverage_by_print(card, source, [f.row for f in findings], jobs=jobs)))
         seconds[card.key] = _processor() - begin
     if arguments.out:
-        from bilevel_verify.manuscript.table import coverage_table
-        from bilevel_verify.reporting.manuscript import write_manuscript, write_page
-
-        for card, walk in walks:
-            output.say(f"page: {write_manuscript(card, walk, Path(arguments.out))}")
-        table = coverage_table([walk for _, walk in walks], seconds)
-        output.say(f"table: {write_page(Path(arguments.out), 'coverage.md', table)}")
+        _write(walks, seconds, Path(arguments.out))
     if arguments.json:
-        output.print_json({"papers": [walk.to_dict() for _, walk in walks]})
+        output.print_json({"papers": [walk.to_dict() for *_, walk in walks]})
         return 0
-    for _, walk in walks:
+    for *_, walk in walks:
         if arguments.all:
             cells = [[ln.name, ln.place, ln.by, ln.verdict, ln.entry, ln.text, ln.reason] for ln in walk.lines]
             output.table(walk.paper, ["relation", "place", "by", "verdict", "entry", "as read", "reason"], cells)
         output.show(walk.summary())
     return 0
+
+
+def _write(walks: Sequence[tuple[Any, Any, Any]], seconds: dict[str, float], folder: Path) -> None:
+    """A page and its data for each paper, and the table of all."""
+    from bilevel_verify.files import slug
+    from bilevel_verify.manuscript.kept import kept_text
+    from bilevel_verify.manuscript.table import coverage_table
+    from bilevel_verify.reporting.manuscript import write_manuscript, write_page
+    from bilevel_verify.version import VERSION
+
+    for card, source, walk in walks:
+        output.say(f"page: {write_manuscript(card, walk, folder)}")
+        data = kept_text(card, source, walk, VERSION)
+        output.say(f"data: {write_page(folder, f'{slug(card.key)}.json', data)}")
+    table = coverage_table([walk for *_, walk in walks], seconds)
+    output.say(f"table: {write_page(folder, 'coverage.md', table)}")
 
 
 def _processor() -> float:

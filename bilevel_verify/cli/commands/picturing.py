@@ -151,7 +151,7 @@ def _scaling(arguments: Any) -> Any:
 def _curvature(arguments: Any) -> Any:
     from bilevel_verify.plot import curvature
 
-    return curvature(_problem(arguments), arguments.letter, **_window(arguments))
+    return curvature(_problem(arguments), arguments.letter, paper=arguments.paper, **_window(arguments))
 
 
 def _profile(arguments: argparse.Namespace) -> Any:

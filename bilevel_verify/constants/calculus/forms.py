@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,13 +162,21 @@ class Form:
 
     def lower(self, pieces: Pieces) -> Array:
         """Attained values at thin boxes (float arithmetic, for tightness and pruning)."""
+        return self._where_known(self._lower, pieces)
+
+    def reached(self, pieces: Pieces) -> Array:
+        """Attained values at thin boxes, as :meth:`lower` but without the coarseness of a net (for pictures)."""
+        found = self.lower(pieces)
+        return found if self.order < 3 else np.maximum(found, self._where_known(self._ascent, pieces))
+
+    def _where_known(self, values: Callable[[Pieces], Array], pieces: Pieces) -> Array:
         boxes = pieces.ridges.lo.shape[0]
         if self.empty:
             return np.zeros(boxes)
         known = defined(pieces)
         out = np.full(boxes, -np.inf)
         if known.any():
-            out[known] = self._lower(Pieces(pieces.order, pieces.ridges[known], pieces.entries[known]))
+            out[known] = values(Pieces(pieces.order, pieces.ridges[known], pieces.entries[known]))
         return out
 
     def _lower(self, pieces: Pieces) -> Array:
