@@ -157,7 +157,7 @@ def needs_eps(request: Request) -> bool:
 
 
 def result_of(search: Search, statement: str, letters: Mapping[str, object]) -> WorstCase:
-    """What a search has found so far: the best of every claim, judged again with everything that the search left out."""
+    """What a search has found: the best of every claim, judged again with everything that the search left out."""
     request = search.request
     known: dict[tuple[str, tuple[float, ...]], Verification | None] = {}
     found = []

@@ -2,38 +2,44 @@
 
 ``python tests/thorough/worst_many.py --seconds 8`` gives every statement that much processor time: corners of the
 families, then drawn knobs with many starts each (problem, constants and truth are shared by the starts). The largest
-share of every claim is judged again by ``verify`` with certified constants, what is above 1 in 50 digits; what is larger
-than the share in ``reports/worst.json`` is written there. Statements that are in the file already are left out.
+share of every claim is judged again by ``verify`` with certified constants, what is above 1 in 50 digits; what is
+larger than the share in ``reports/worst.json`` is written there. Statements that are in the file already are left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "worst"))
+from worst_known import CARD, KNOWN
 from worst_run import joined, named, options_of, write
 
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.worst.attack import at_corners
-from bilevel_verify.worst.family import Family, from_file
+from bilevel_verify.worst.family import Family, family, from_file
 from bilevel_verify.worst.finding import fitting, needs_eps, request_for, result_of
 from bilevel_verify.worst.memory import Memory
 from bilevel_verify.worst.result import WorstCase
 from bilevel_verify.worst.screening import targets_of
 from bilevel_verify.worst.search import PROBED, Exhausted, Search
 
+SHOWN = "docs/worst/classical.toml"
 STARTS = 40
 """Starts on one problem."""
 BUDGET = 2_000
 """Most oracle calls of a run."""
-HEAD = f"""# Instances of every statement: `python tests/thorough/worst_many.py`; an instance is a problem with a start and, where
-# the statement has one, a tolerance; up to {STARTS} starts on a problem. `above 1`: instances with a share above 1 in the
-# search. Of each claim the worst of them is judged again by `verify`: `on record` as the card says, `new` refuted and
+HEAD = f"""\
+# Instances of every statement: `python tests/thorough/worst_many.py`. An instance is a problem with a start and, where
+# there is one, a tolerance; up to {STARTS} starts on a problem. `above 1`: instances whose share is above 1.
+# Of each claim the worst of them is judged again by `verify`: `on record` as the card says, `new` refuted and
 # not on record, `not refuted` by rounding, or since a side has no proof.
 # statement | problems | instances | that decide | places | above 1 | on record | new | not refuted | s of processor"""
 
@@ -48,6 +54,10 @@ def _until(end: float) -> Any:
     return progress
 
 
+ALONE = {known.name.replace(str(CARD), SHOWN): known.family for known in KNOWN if not known.statement}
+"""Known worst cases, each on the family that has it: no share may be above the truth."""
+
+
 def searched(name: str, seconds: float, seed: int) -> tuple[Search, int]:
     """A search that has tried as many starts on as many problems as there was time for, and how many problems.
 
@@ -57,7 +67,8 @@ def searched(name: str, seconds: float, seed: int) -> tuple[Search, int]:
     """
     options = options_of(name)
     request = request_for(name, budget=BUDGET, seed=seed)
-    chosen = fitting(request, [from_file(options["problem"])] if "problem" in options else None)
+    one = from_file(options["problem"]) if "problem" in options else family(ALONE[name]) if name in ALONE else None
+    chosen = fitting(request, None if one is None else [one])
     eps = options.get("eps")
     targets = list(targets_of(request).values())
     if not targets:
@@ -67,7 +78,7 @@ def searched(name: str, seconds: float, seed: int) -> tuple[Search, int]:
     with suppress(Exhausted):
         at_corners(search)
         drawn(search)
-    return search, len({(one, u[: len(f.ranges)]) for one, u in search.seen for f in chosen if f.name == one})
+    return search, len({(at, u[: len(f.ranges)]) for at, u in search.seen for f in chosen if f.name == at})
 
 
 def drawn(search: Search) -> None:
@@ -75,18 +86,18 @@ def drawn(search: Search) -> None:
     rng = np.random.default_rng([search.seed, 11])
     tried: dict[str, int] = {}
 
-    def silent(family: Family) -> bool:
+    def silent(one: Family) -> bool:
         others = any(search.decided_on.values())
-        return others and tried.get(family.name, 0) >= PROBED and not search.decided_on[family.name]
+        return others and tried.get(one.name, 0) >= PROBED and not search.decided_on[one.name]
 
     while True:
-        for family in search.families:
-            head = rng.random(len(family.ranges))
+        for one in search.families:
+            head = rng.random(len(one.ranges))
             for _ in range(STARTS):
-                if silent(family):
+                if silent(one):
                     break
-                search.shares(family, [*head, *rng.random(family.size(search.with_eps) - len(head))])
-                tried[family.name] = tried.get(family.name, 0) + 1
+                search.shares(one, [*head, *rng.random(one.size(search.with_eps) - len(head))])
+                tried[one.name] = tried.get(one.name, 0) + 1
 
 
 def line(name: str, found: WorstCase, problems: int, seconds: float) -> str:
@@ -124,7 +135,7 @@ def main() -> None:
     lines = {one.partition(" | ")[0]: one for one in old if not one.startswith(("#", "all |"))}
     results = {one["statement"]: one for one in json.loads(shares.read_text())} if shares.exists() else {}
     end = time.monotonic() + given.whole
-    for name in named():
+    for name in [*ALONE, *named()]:
         if given.only not in name or name in lines or time.monotonic() > end:
             continue
         started = time.process_time()
@@ -136,9 +147,10 @@ def main() -> None:
             continue
         lines[name] = line(name, found, problems, time.process_time() - started)
         print(lines[name], flush=True)
-        results[name] = joined(results.get(name), found)
         keep(counts, lines)
-        write(results, given.out)
+        if name not in ALONE:
+            results[name] = joined(results.get(name), found)
+            write(results, given.out)
 
 
 if __name__ == "__main__":
