@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from worst_tables import along_the_proofs, by_method, with_links
+
 from bilevel_verify.checks import requests
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.theorems import load_card
@@ -42,7 +44,9 @@ def joined(old: dict[str, Any] | None, found: WorstCase) -> dict[str, Any]:
             best[claim["claim"]] = claim
     order = sorted(best.values(), key=lambda one: (not one["confirmed"], -_size(one), one["claim"]))
     sums = {key: old[key] + new[key] for key in ("tried", "decided", "places")}
-    return {**new, **sums, "claims": order, "silent": [name for name in new["silent"] if name not in best]}
+    kept_links = {key: old[key] for key in ("links", "links_tried", "links_attained") if key in old}
+    silent = [name for name in new["silent"] if name not in best]
+    return {**new, **sums, **kept_links, "claims": order, "silent": silent}
 
 
 def _size(claim: dict[str, Any]) -> float:
@@ -54,7 +58,8 @@ def write(results: dict[str, dict], folder: Path) -> None:
     (folder / "worst.json").write_text(json.dumps(listed, indent=1) + "\n")
     lines = [f"{name}: {number}" for name, number in totals(listed).items()]
     text = "# How tight is every theorem: the largest share of every bound that a search found\n\n"
-    (folder / "worst.md").write_text(text + "\n".join(f"* {line}" for line in lines) + "\n\n" + table(listed))
+    parts = [text + "\n".join(f"* {line}" for line in lines) + "\n", by_method(listed), along_the_proofs(listed)]
+    (folder / "worst.md").write_text("\n".join([*parts, "## Every statement, every claim\n", table(listed)]))
 
 
 CARDS = ("docs/worst/classical.toml", "docs/worst/methods.toml")
@@ -112,8 +117,14 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="statements that are there already, too")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", action="store_true", help="write worst.toml from worst.json, search nothing")
+    parser.add_argument("--links", type=Path, default=None, help="report.json of an audit: where the proofs lose")
     given = parser.parse_args()
     path = given.out / "worst.json"
+    if given.links:
+        results = {one["statement"]: one for one in json.loads(path.read_text())}
+        with_links(results, json.loads(given.links.read_text())["rows"])
+        write(results, given.out)
+        return
     if given.keep:
         KEPT.write_text(kept(json.loads(path.read_text())))
         return
