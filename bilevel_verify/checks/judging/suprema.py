@@ -68,10 +68,10 @@ class Suprema:
         functions = self.case.functions
         if functions is None or functions.lam is None:
             raise Unbounded
-        end = v.ends(functions.lam)[side]
-        if not (isfinite(end) and end > 0):
+        end = _end(functions.lam, side)
+        if not end > 0:
             raise Unbounded
-        return Fraction(end)
+        return end
 
     def curvature(self, node: tree.Node) -> Fraction:
         """A positive lower bound of the least eigenvalue of ``hess_yy_g`` or ``hess_yy_L``."""
@@ -221,7 +221,14 @@ def _number(judged: Judged, node: tree.Node, points: set[str], side: int) -> Fra
     """The lower (0) or upper (1) end of a side that is the same at all points."""
     if free_letters(node) & points:
         raise Unbounded
-    end = v.ends(judged.evaluator.scalar(node, {}))[side]
+    return _end(judged.evaluator.scalar(node, {}), side)
+
+
+def _end(value: v.Scalar, side: int) -> Fraction:
+    """The lower (0) or upper (1) end of a number; a rational one is both, so that what is attained holds too."""
+    if isinstance(value, Fraction):
+        return value
+    end = v.ends(value)[side]
     if not isfinite(end):
         raise Unbounded
     return Fraction(end)
