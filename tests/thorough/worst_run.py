@@ -95,7 +95,8 @@ def kept(results: list[dict]) -> str:
     for one in results:
         if ".toml" in one["statement"]:  # a card of known bounds is no part of the main job
             continue
-        claims = [c for c in one["claims"] if float(c["ratio"]) <= 1 and c["verdict"] != "refuted"]
+        moving = [c for c in one["claims"] if any(c["x0"])]  # the origin is stationary: no evidence
+        claims = [c for c in moving if float(c["ratio"]) <= 1 and c["verdict"] != "refuted"]
         if not claims:
             continue
         worst = max(claims, key=lambda claim: claim["ratio"])

@@ -42,6 +42,8 @@ def test_the_tightest_claim_that_is_not_broken_is_kept():
             ),
             result("a/two", {"ratio": 0.5, "verdict": "undecided"}),
             result("a/none", broken),
+            result("a/still", {"ratio": 0.7, "verdict": "holds", "x0": [0.0, 0.0]}),
+            result("docs/worst/methods.toml/ba", {"ratio": 0.7, "verdict": "holds"}),
         ]
     )
     (job,) = tomllib.loads(found)["job"]

@@ -83,7 +83,7 @@ def test_a_link_belongs_to_the_statement_that_its_entry_is_named_after():
 
 
 def test_a_method_without_a_decided_claim_says_so_and_a_refuted_share_is_no_tightness():
-    common = {"family": "one", "confirmed": True}
+    common = {"family": "one", "confirmed": True, "x0": [0.0]}
     claims = [
         {"claim": "broken", "ratio": 1.4, "verdict": "refuted", **common},
         {"claim": "c", "ratio": 0.25, "verdict": "holds", **common},
