@@ -50,7 +50,7 @@ def by_method(results: Sequence[Json]) -> str:
 
 
 def _sound(one: Json, claim: Json) -> bool:
-    """Whether a share says something: confirmed, not above 1, and of a paper's theorem not from the stationary origin."""
+    """Whether a share says something: confirmed, not above 1, and for a paper not from the stationary origin."""
     moving = ".toml" in str(one["statement"]) or any(claim["x0"])
     return moving and bool(claim["confirmed"]) and claim["verdict"] != "refuted" and 0 < float(claim["ratio"]) <= 1
 
