@@ -184,7 +184,8 @@ def _drawn(
         if len(found) == number:
             return RandomVerification(request.name, tuple(found), (), len(found) + skipped.total(), skipped, seed)
     raise InputError(
-        f"{request.name}: {len(found)} of {number} instances in {number * DRAWS} draws ({_often(skipped)}); "
+        f"{request.name}: {len(found)} of {number} instances in {len(found) + skipped.total()} draws "
+        f"({_often(skipped)}); "
         "give eps= or family="
     )
 

@@ -31,6 +31,8 @@ EPS, START = "eps", "start"
 """Names in ``[free]`` that are no knobs: the tolerance and, for all coordinates alike, the start."""
 DEFAULT_START = (-2.0, 2.0)
 DEFAULT_EPS = (1e-4, 1.0)
+KEPT = 4
+"""Problems of a family that are kept: candidates with the same knobs share one, and what is known of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +140,21 @@ class Family:
         names = tuple(one.name for one in self.ranges)
         return Candidate(self.name, problem, inside(problem, x0), eps, tuple(float(value) for value in u), names)
 
+    @cached_property
+    def _built(self) -> dict[tuple[tuple[str, object], ...], Problem]:
+        return {}
+
     def _problem(self, knobs: Mapping[str, object]) -> Problem:
+        key = tuple(knobs.items())
+        known = self._built.get(key)
+        if known is not None:
+            return known
         found = from_spec(self.spec, folder=self.folder, knobs=knobs, name=self.name)
         if not isinstance(found, Problem):
             raise ProblemError(f"family {self.name}: every letter of its knobs needs a number or a range in [free]")
+        if len(self._built) >= KEPT:
+            del self._built[next(iter(self._built))]
+        self._built[key] = found
         return found
 
     def __str__(self) -> str:

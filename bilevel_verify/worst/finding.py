@@ -82,7 +82,7 @@ def worst_case(
     )  # fmt: skip
     try:
         search.run()
-        found = _result(search, statement, letters)
+        found = result_of(search, statement, letters)
     finally:
         memory.close()
     if out is not None:
@@ -156,8 +156,8 @@ def needs_eps(request: Request) -> bool:
     return False
 
 
-def _result(search: Search, statement: str, letters: Mapping[str, object]) -> WorstCase:
-    """The best of every claim, judged again with everything that the search left out."""
+def result_of(search: Search, statement: str, letters: Mapping[str, object]) -> WorstCase:
+    """What a search has found: the best of every claim, judged again with everything that the search left out."""
     request = search.request
     known: dict[tuple[str, tuple[float, ...]], Verification | None] = {}
     found = []
@@ -228,4 +228,4 @@ def _is_about(row: Row, target: Target) -> bool:
     return row.claim == name and sides and {str(m) for m in (*claim.marks, *target.link.marks)} <= set(row.marks)
 
 
-__all__ = ["fitting", "judged_again", "named", "needs_eps", "request_for", "worst_case"]
+__all__ = ["fitting", "judged_again", "named", "needs_eps", "request_for", "result_of", "worst_case"]

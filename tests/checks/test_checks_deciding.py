@@ -18,6 +18,9 @@ REASONS = {
     "precision: division by a number that may be 0 (1 of 100 places)": "sides not defined",
     "precision: sigma = 2.24e-21 is less than float64 resolves beside gradients up to 6.08": "below float64",
     "precision: violated at 78 of 78 places in float64, but not in 50 digits": "rounding of the run",
+    "precision: violated at 1 of 9 places in float64; the run in 50 digits is not available (ParameterError)": (
+        "no run in many digits"
+    ),
     "a frequency proves no probability; 2 of 2 seeds: probability in [0.0007, 1.0000]": "probability",
     "tie (131 of 262 places)": "tie",
     "tie: the sides agree up to the rounding of the run, in float64 and in 50 digits": "tie",

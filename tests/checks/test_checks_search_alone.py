@@ -51,7 +51,9 @@ def judged_of(
 
 
 def case_of(**changes: Any) -> Any:
-    problem = SimpleNamespace(set_of_x=None, dx=2, dy=1, x=("x1", "x2"), y=("y1",), variables=("x1", "x2", "y1"))
+    problem = SimpleNamespace(
+        kind="constrained_bilevel", set_of_x=None, dx=2, dy=1, x=("x1", "x2"), y=("y1",), variables=("x1", "x2", "y1")
+    )
     instance = SimpleNamespace(local=(), truth=None)
     return SimpleNamespace(**{"problem": problem, "instance": instance, "functions": None, "premises": [], **changes})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 import tomllib
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from bilevel_verify.checks import builtin_jobs
 from bilevel_verify.checks.requests.builtin import JOB_FILES
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests/thorough"))  # its neighbours
 _SPEC = importlib.util.spec_from_file_location("worst_run", ROOT / "tests/thorough/worst_run.py")
 worst_run = importlib.util.module_from_spec(_SPEC)  # type: ignore[arg-type]
 _SPEC.loader.exec_module(worst_run)  # type: ignore[union-attr]
@@ -40,6 +42,8 @@ def test_the_tightest_claim_that_is_not_broken_is_kept():
             ),
             result("a/two", {"ratio": 0.5, "verdict": "undecided"}),
             result("a/none", broken),
+            result("a/still", {"ratio": 0.7, "verdict": "holds", "x0": [0.0, 0.0]}),
+            result("docs/worst/methods.toml/ba", {"ratio": 0.7, "verdict": "holds"}),
         ]
     )
     (job,) = tomllib.loads(found)["job"]

@@ -118,10 +118,14 @@ def _number_of(text: str) -> int:
 
 
 def _proof(case: Case, judged: Judged) -> str | None:
-    """A proof by branch and bound, where one is worth trying."""
+    """A proof for all points: by what a constant is, by suprema, or by branch and bound where one is worth trying."""
     from bilevel_verify.checks.judging.boxes import prove
+    from bilevel_verify.checks.judging.definitions import by_definition
+    from bilevel_verify.checks.judging.suprema import by_suprema
 
-    return prove(case, judged) if hyp.combine(case.premises) is None else None
+    if hyp.combine(case.premises) is not None:
+        return None
+    return by_definition(case, judged) or by_suprema(case, judged) or prove(case, judged)
 
 
 def _outcome(case: Case, judged: Judged, largest: float, proof: str | None) -> tuple[Verdict, str]:

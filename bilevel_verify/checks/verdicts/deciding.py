@@ -45,6 +45,11 @@ CLASSES = (
         "inner loops that end before they reach the rounding error, or the whole run in many digits",
     ),
     Open(
+        "no run in many digits",
+        r"^precision: violated at .* digits is not available",
+        "a method whose steps are written for many digits too: a claim that breaks in floats is not refuted by them",
+    ),
+    Open(
         "probability", r"^a frequency proves no probability", "a proof: more seeds narrow the interval, and only refute"
     ),
     Open("tie", r"^tie", "a proof that the sides are equal there: enclosures of equal numbers never separate"),
