@@ -92,7 +92,7 @@ def notation_of(
 
 
 def _is_euler(key: Key, traits: Traits, indices: frozenset[str]) -> bool:
-    """Whether a letter e is Euler's number: it only ever carries an exponent, none that may be an index, one negative."""
+    """Whether e is Euler's number: it only ever carries an exponent, none that may be an index, one negative."""
     exponents = [sup for sub, sup in traits.scripts if sup and not sub]
     return (
         key == ("e", 0, False, "")

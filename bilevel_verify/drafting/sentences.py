@@ -18,18 +18,21 @@ CLAIM = re.compile(
 )  # fmt: skip
 GIVEN = re.compile(
     r"\b(?:suppose|supposing|assume[sd]?|assuming|provided|whenever|if|let|letting|for (?:all|any|every|each|some)"
-    r"|given|under|when|while|requires?|such that|as (?:soon|long) as|fix(?:ing)?|choos(?:e|ing)|tak(?:e|ing)|set(?:ting|s)?|pick|run(?:ning)?|consider"
+    r"|given|under|when|while|requires?|such that|as (?:soon|long) as|fix(?:ing)?"
+    r"|choos(?:e|ing)|tak(?:e|ing)|set(?:ting|s)?|pick|run(?:ning)?|consider"
     r"|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|initiali[sz]e|with|recall(?: that)?|write"
     r"|where|constants?|"
     r"parameters?)\b", re.I,
 )  # fmt: skip
 CITED = re.compile(
-    r"\b(?:since|because|(?<!soon )(?<!long )as(?! (?:soon|long) as)|by|from|using|uses?|used|due to|note that|fact that|according to|in view of|combin(?:e|ing)"
+    r"\b(?:since|because|(?<!soon )(?<!long )as(?! (?:soon|long) as)"
+    r"|by|from|using|uses?|used|due to|note that|fact that|according to|in view of|combin(?:e|ing)"
     r"|plugging|invoking|applying|implied by|holds for)\b", re.I,
 )  # fmt: skip
 STRICT = re.compile(
     r"\b(?:suppose|assume[sd]?|assuming|provided|whenever|if|let|letting|when|while|such that|choos(?:e|ing)"
-    r"|as (?:soon|long) as|fix(?:ing)?|set(?:ting)?|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|consider|require[sd]?|where|recall(?: that)?"
+    r"|as (?:soon|long) as|fix(?:ing)?"
+    r"|set(?:ting)?|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|consider|require[sd]?|where|recall(?: that)?"
     r"|take|write|problem|iterat(?:es?|ions?)|initiali[sz]e|updates?)\b[^.]*\Z", re.I,
 )  # fmt: skip
 NAMED = re.compile(r"\b(?:denote[sd]?|define[sd]?|defining|denoting|write|introduce)\b[^.]*\Z", re.I)

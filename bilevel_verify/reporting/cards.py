@@ -58,12 +58,36 @@ def _paper(key: str, rows: Sequence[Json]) -> Json:
 
 
 def _bare_statement(key: str, name: str, rows: Sequence[Json]) -> Json:
-    claims = dict.fromkeys(r["claim"] for r in rows if r["statement"] == name and r["claim"])
-    shown = [bare_claim(c) for c in claims]
+    claims = {r["claim"]: r for r in reversed(rows) if r["statement"] == name and r["claim"]}
+    shown = [_claim_of_row(claims[c]) for c in dict.fromkeys(r["claim"] for r in rows if r["claim"] in claims)]
     blank: Json = dict.fromkeys(("source", "title", "text", "note"), "")
     blank |= {field: [] for field in ("printed", "stated", "marks", "added", "origins", "parsed", "where", "assumes")}
     more: Json = {"parameters": [], "refuted": None, "method": "", "algorithm": ""}
     return {"name": f"{key}/{name}", "id": name, "kind": "statement", "claims": shown, **blank, **more}
+
+
+def _claim_of_row(row: Json) -> Json:
+    """A claim as one of its rows has it."""
+    text = f"{row['left'] or ''} {row['right'] or ''}".strip()
+    return bare_claim(
+        row["claim"],
+        over=row["kind"] or "",
+        printed=[row["printed"]] if row["printed"] else [],
+        stated=[row["stated"]] if row.get("stated") else [],
+        reading=row.get("reading") or "",
+        parsed=[_typeset(text)] if text else [],
+        text=[text] if text else [],
+    )
+
+
+def _typeset(text: str) -> str:
+    """LaTeX of the relation of a row; the text itself where it is none."""
+    from bilevel_verify.language import parse, to_latex
+
+    try:
+        return to_latex(parse(text), {})
+    except (BilevelVerifyError, TypeError):
+        return rf"\text{{{text}}}"
 
 
 def bare_claim(name: str | None, **fields: Any) -> Json:

@@ -1,4 +1,4 @@
-"""The infimum in claims of own cards: ``f_star()``, ``phi_star()`` and ``Delta``, which on a box are those of the box."""
+"""The infimum in claims of own cards: ``f_star()``, ``phi_star()``, ``Delta``, which on a box are those of the box."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_no_infimum_is_no_value(tmp_path: Path) -> None:
 
 
 def test_two_levels_have_phi_star_and_y_star_is_that_of_the_box(tmp_path: Path) -> None:
-    """phi = 9 x^2/8: the claim phi <= inf phi + 1 fails on the line; on boxes nothing is refuted, f_star is not phi_star."""
+    """phi = 9 x^2/8: phi <= inf phi + 1 fails on the line; on boxes nothing is refuted, f_star is not phi_star."""
     text = CARD.format(over="point", left="phi(x)", right="NAME() + 1")
     text = text.replace('over = "point"', 'over = "point"\n  for = { x = "domain" }')
     text = text.replace('method = "gradient-descent"\n', "").replace('settings = ["main"]\n', "")

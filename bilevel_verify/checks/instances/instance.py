@@ -110,7 +110,7 @@ class Instance(Leaves):
     def local(self) -> tuple[str, ...]:
         """What is in use and known on a box only (nothing for simple bilevel problems, whose theorems ask for Z).
 
-        Constants; where a variable is restricted also infima and what rests on y*: beyond the box values may be smaller.
+        Constants; where a variable is restricted also infima and what rests on y*: values beyond may be smaller.
         """
         if self.problem.kind == "simple_bilevel":
             return ()
