@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import bilevel_verify as bv
 from bilevel_verify.errors import CardError
+from bilevel_verify.problems.problem import Problem
 
 CARD = """
 [paper]
@@ -37,10 +39,10 @@ settings = ["main"]
   left = "{left}"
   right = "{right}"
 """
-BOWL = {"f": "x1**2/2", "x": "x1", "start": [1.5]}
+BOWL: dict[str, Any] = {"f": "x1**2/2", "x": "x1", "start": [1.5]}
 
 
-def verdict(tmp_path: Path, problem: bv.Problem, over: str, left: str, right: str) -> tuple[str, str]:
+def verdict(tmp_path: Path, problem: Problem, over: str, left: str, right: str) -> tuple[str, str]:
     card = tmp_path / "card.toml"
     card.write_text(CARD.format(over=over, left=left, right=right))
     [row] = bv.verify(problem, f"{card}/theorem-1").claims
@@ -81,7 +83,7 @@ def test_two_levels_have_phi_star_and_y_star_is_that_of_the_box(tmp_path: Path) 
     text = CARD.format(over="point", left="phi(x)", right="NAME() + 1")
     text = text.replace('over = "point"', 'over = "point"\n  for = { x = "domain" }')
     text = text.replace('method = "gradient-descent"\n', "").replace('settings = ["main"]\n', "")
-    formulas = {"f": "x1**2 + y1**2/8", "g": "(y1 - x1)**2", "x": "x1", "y": "y1"}
+    formulas: dict[str, Any] = {"f": "x1**2 + y1**2/8", "g": "(y1 - x1)**2", "x": "x1", "y": "y1"}
     card = tmp_path / "two.toml"
     found = {}
     for name in ("phi_star", "f_star"):
