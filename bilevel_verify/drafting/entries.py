@@ -120,6 +120,7 @@ class Composer:
     def _in_force(self, fields: dict[str, Any], first: Printed, letters: frozenset[str], scope: Scope) -> None:
         """Ranges, definitions and hypotheses of an entry, each with its place."""
         own = ranges(own_bounds(first))
+        sentence, whole = self._of_sentence(first)
         quantified = frozenset(own) | first.quantified
         formulas = {n: d.value for n, d in scope.define.items() if n not in quantified}
         used = _reached(letters, formulas)
@@ -127,12 +128,13 @@ class Composer:
         theirs = {to_text(tree.Compare((first.left, first.right), (first.op,)))}
         for hypothesis in scope.hypotheses:
             text = to_text(hypothesis.node)
+            if hypothesis.letters <= sentence.keys():
+                continue  # the sentence gives another range, or the same one
             if hypothesis.letters & used and text not in theirs and text not in [c for c, _ in conditions]:
                 conditions.append((text, hypothesis.origin))
                 used = _reached(used | hypothesis.letters, formulas)
         define = {n: to_text(value) for n, value in formulas.items() if n in used}
         spans = {n: (r, "the formula itself") for n, r in own.items()}
-        sentence, whole = self._of_sentence(first)
         for name, span in sentence.items():
             spans.setdefault(name, (span, "its own sentence"))
         for name, span in scope.ranges.items():

@@ -37,17 +37,22 @@ STRICT = re.compile(
 )  # fmt: skip
 NAMED = re.compile(r"\b(?:denote[sd]?|define[sd]?|defining|denoting|write|introduce)\b[^.]*\Z", re.I)
 EVERY = r"\bfor (?:all|any|every|each)(?: (?:integers?|reals?|numbers?))?\s*"
-QUANTIFIED = re.compile(rf"(?:{EVERY}|(?-i:\A\s*For\s+))\Z", re.I)
+QUANTIFIED = re.compile(rf"{EVERY}\Z", re.I)
+OPENS = re.compile(r"\s*For\s+\Z")
 FOLLOWS = re.compile(rf"\s*,?\s*{EVERY}{HOLE}", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A formula with the words of its sentence before and after it; other formulas are holes."""
+    """A formula with the words of its sentence before and after it; other formulas are holes.
+
+    ``start`` is where the sentence begins in the words of the unit.
+    """
 
     formula: Formula
     before: str
     after: str
+    start: int = 0
 
     @property
     def role(self) -> str:
@@ -69,17 +74,12 @@ class Context:
         """Whether the words say that the formula gives something a name."""
         return NAMED.search(self.before) is not None
 
-    @property
-    def sentence(self) -> str:
-        """The whole sentence, with this formula as a hole."""
-        return self.before + HOLE + self.after
-
     def ranges_over(self, other: Context) -> bool:
         """Whether this one, which ``quantifies``, does so for another formula of its sentence.
 
         It stands before the other one, or right behind it.
         """
-        if self.sentence != other.sentence:
+        if self.start != other.start:
             return False
         return len(self.before) < len(other.before) or (
             self.before.count(HOLE) == other.before.count(HOLE) + 1 and FOLLOWS.match(other.after) is not None
@@ -89,6 +89,11 @@ class Context:
     def of_integers(self) -> bool:
         """Whether it stands right behind "integer"."""
         return re.search(r"\bintegers?\s*\Z", self.before, re.IGNORECASE) is not None
+
+    @property
+    def opens(self) -> bool:
+        """Whether the sentence begins with "For" and it: a range of this sentence alone."""
+        return OPENS.match(self.before) is not None
 
     @property
     def quantifies(self) -> bool:
@@ -115,7 +120,7 @@ def contexts(unit: Unit) -> Iterator[Context]:
     for formula, place in places:
         start = max((e for e in ends if e <= place), default=0)
         stop = min((e for e in ends if e > place), default=len(text))
-        yield Context(formula, text[start:place], text[place + 1 : stop])
+        yield Context(formula, text[start:place], text[place + 1 : stop], start)
 
 
 def _broken(words: str) -> str:

@@ -42,6 +42,17 @@ def test_a_sentence_quantifies_what_follows_and_what_it_stands_behind(
     assert expected is None or set(first["for_from"].values()) == {"its own sentence"}
 
 
+def test_a_range_of_one_sentence_is_not_that_of_the_next(tmp_path: Path) -> None:
+    """Neither as a range nor as a hypothesis; "For t = 0" is no range at all."""
+    ranges = r"For $t\in[0,1]$ we have $t^2\le t$. For $t\ge1$ we have $t\le t^2$. "
+    text = ranges + r"We have $t-1\le t$. For $t=0$ we have $t\le s$."
+    first, second, third, fourth = links(tmp_path, text, "Clear.")
+    assert (first["for"], second["for"]) == ({"t": "[0, 1]"}, {"t": "[1, oo)"})
+    assert not any("where" in entry for entry in (first, second, third, fourth))
+    assert "for" not in third
+    assert "for" not in fourth
+
+
 def test_fixed_letters_have_the_ranges_that_are_printed(tmp_path: Path) -> None:
     [entry] = links(tmp_path, r"Fix $\theta\in(0,1)$ and $a,b\ge0$.", r"We get $\theta ab\le a^2+b^2$.")
     assert entry["for"] == {"theta": "(0, 1)", "a": "[0, oo)", "b": "[0, oo)"}
