@@ -13,7 +13,7 @@ import numpy as np
 
 from bilevel_verify.constants.bound.constant import safe_decimal
 from bilevel_verify.errors import BilevelVerifyError, InputError, ParameterError
-from bilevel_verify.language import nearest
+from bilevel_verify.language import nearest, some_of
 from bilevel_verify.methods import run_batch, run_method
 from bilevel_verify.methods.registry import Method, method_named
 from bilevel_verify.methods.run import Run
@@ -216,8 +216,9 @@ def _all_known(
         known |= set(load_card(method.paper).letters) if method.paper in shipped() else set()
     for name in strange:
         if name not in known:
+            more = f"; its card has {some_of(sorted(known - own))}" if known - own else ""
             raise ParameterError(
-                f"{method.name} has no letter {name!r}{nearest(name, known)}; it takes {', '.join(sorted(own))}"
+                f"{method.name} has no letter {name!r}{nearest(name, known)}; it takes {', '.join(sorted(own))}{more}"
             )
 
 
@@ -249,7 +250,8 @@ def statement_of(method: Method, name: str | None = None) -> tuple[Card, Stateme
         for candidate in card.statements:
             if candidate.method == method.name and (candidate.settings or candidate.parameters):
                 return card, candidate
-    raise InputError(f"no theorem of the shipped cards prescribes parameters for {method.name}; give parameters=")
+    how = "give them: --set NAME=VALUE, in Python parameters={...}"
+    raise InputError(f"no theorem of the shipped cards prescribes parameters for {method.name}; {how}")
 
 
 def _prescribed(

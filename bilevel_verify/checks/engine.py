@@ -21,6 +21,7 @@ from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.instances.case import Case
 from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.instances.premise import Premise
+from bilevel_verify.checks.instances.tabulate import functions_in
 from bilevel_verify.checks.judging.along import BITS, judge_along
 from bilevel_verify.checks.judging.attack import attack_claims
 from bilevel_verify.checks.judging.rows import command, premise_row, row_of, verdict_of, with_unjudged
@@ -266,6 +267,7 @@ def prepare(
     swept = {name: number for name, number in member.items() if name in ("eps", *HORIZONS)}
     values = {**leaves, **request.values, **swept}
     instance = provider(problem, request.card.key, x0, values)
+    instance.mentioned = frozenset(functions_in(all_claims(request.statement.claims)))
     flat = hyp.combine(hyp.of_convexity(instance))
     if flat is not None and flat.verdict == "not applicable":
         instance.without_truth = flat.reason

@@ -47,10 +47,15 @@ class Counts:
         }
 
     def __str__(self) -> str:
-        return (
+        text = (
             f"{self.formulas} formulas, {self.unread} not read; {self.relations} relations, {self.links} of them links,"
             f" {self.judged} can be judged ({self.percent} %)"
         )
+        if self.left:
+            text += f"; not judged: {', '.join(f'{reason} ({n})' for reason, n in self.left.items())}"
+        if self.relations and not self.links:
+            text += "; nothing to judge: a link stands in a statement, in a proof or in a display of the text"
+        return text
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 from bilevel_verify.drafting.document import Unit, slug
 from bilevel_verify.drafting.forms import Sorts, Store, Unjudged
 from bilevel_verify.drafting.judgeable import Judgeable, judgeable
-from bilevel_verify.drafting.letters import own_bounds, plain, ranges
+from bilevel_verify.drafting.letters import Bound, Range, bounds, own_bounds, plain, ranges
 from bilevel_verify.drafting.notes import Note, index_notes
 from bilevel_verify.drafting.relations import Printed, Reader
 from bilevel_verify.drafting.scopes import Scope, Scopes
@@ -120,6 +120,7 @@ class Composer:
     def _in_force(self, fields: dict[str, Any], first: Printed, letters: frozenset[str], scope: Scope) -> None:
         """Ranges, definitions and hypotheses of an entry, each with its place."""
         own = ranges(own_bounds(first))
+        sentence, whole = self._of_sentence(first)
         quantified = frozenset(own) | first.quantified
         formulas = {n: d.value for n, d in scope.define.items() if n not in quantified}
         used = _reached(letters, formulas)
@@ -127,17 +128,21 @@ class Composer:
         theirs = {to_text(tree.Compare((first.left, first.right), (first.op,)))}
         for hypothesis in scope.hypotheses:
             text = to_text(hypothesis.node)
+            if hypothesis.letters <= sentence.keys():
+                continue  # the sentence gives another range, or the same one
             if hypothesis.letters & used and text not in theirs and text not in [c for c, _ in conditions]:
                 conditions.append((text, hypothesis.origin))
                 used = _reached(used | hypothesis.letters, formulas)
         define = {n: to_text(value) for n, value in formulas.items() if n in used}
         spans = {n: (r, "the formula itself") for n, r in own.items()}
+        for name, span in sentence.items():
+            spans.setdefault(name, (span, "its own sentence"))
         for name, span in scope.ranges.items():
             unit = self.reader.document.units[span.units[0]]
             spans.setdefault(name, (span, span.origin(unit.name or unit.section)))
         spans = {n: s for n, s in spans.items() if n in used and n not in define}
         if spans:
-            fields["for"] = {n: r.text(n in self.running) for n, (r, _) in spans.items()}
+            fields["for"] = {n: r.text(n in self.running or n in whole) for n, (r, _) in spans.items()}
             fields["for_from"] = {n: origin for n, (_, origin) in spans.items()}
         if define:
             fields["define"] = define
@@ -146,6 +151,17 @@ class Composer:
             fields["where_from"] = [origin for _, origin in conditions]
         if quantified & set(spans):
             fields["quantified"] = sorted(quantified & set(spans))
+
+    def _of_sentence(self, first: Printed) -> tuple[dict[str, Range], set[str]]:
+        """Ranges that the sentence of a relation quantifies over, and which of them are said to be of integers."""
+        found: list[Bound] = []
+        whole: set[str] = set()
+        for one in self.scopes.by_unit[first.unit]:
+            if one.role == "for all" and one.context.ranges_over(first.context):
+                here = [bound for bound in bounds(one) if bound.name in self.scopes.scalars]
+                found += here
+                whole |= {bound.name for bound in here if one.context.of_integers}
+        return ranges(found), whole
 
     def _numeric(self, node: tree.Node) -> bool:
         letters = free_letters(node) - NUMBERS

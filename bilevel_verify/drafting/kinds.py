@@ -77,7 +77,8 @@ def notation_of(
         if key[3] and key[:3] in sequences and not is_word(key[3]) and re.fullmatch(r"[-0-9,+]*", key[3]):
             continue
         seen = _Seen(key, traits, base, evidence, spoken.get(key, Counter()), indices, vectors)
-        for declared in _declared(seen, answers):
+        euler = _is_euler(key, traits, indices) and not spoken.get(key) and "e" not in answers
+        for declared in _declared(seen, answers) if not euler else [_euler(traits)]:
             found += _with_names(declared, names)
     entries = tuple(d.entry for d in found)
     entries += tuple(_index(letter) for letter in sorted(indices) if not any(e.display == letter for e in entries))
@@ -88,6 +89,23 @@ def notation_of(
         entries, running, True, norms=norms, components=frozenset(picks), options={"open_minima": "wide"}, title="draft"
     )
     return notation, found
+
+
+def _is_euler(key: Key, traits: Traits, indices: frozenset[str]) -> bool:
+    """Whether e is Euler's number: it only ever carries an exponent, none that may be an index, one negative."""
+    exponents = [sup for sub, sup in traits.scripts if sup and not sub]
+    return (
+        key == ("e", 0, False, "")
+        and sum(n for (sub, sup), n in traits.scripts.items() if sup and not sub) == traits.count
+        and any(sup.startswith("-") for sup in exponents)
+        and not any(re.fullmatch(r"[-+0-9.()/]+|T|\\top", sup) or sup in RUNNING for sup in exponents)
+        and not any(is_running(items, indices) for items in traits.sup_items.values())
+    )
+
+
+def _euler(traits: Traits) -> Declared:
+    entry = Entry("E", "letter", "scalar", "e", Atom("e"))
+    return Declared(entry, traits.first, traits.count, kind="Euler")
 
 
 def _picks(entry: Entry, evidence: Evidence) -> Iterator[str]:
@@ -336,6 +354,8 @@ def _core(symbol: str) -> str:
 def _with_names(declared: Declared, names: set[str]) -> list[Declared]:
     """The symbol with a name that no other has."""
     entry = declared.entry
+    if declared.kind == "Euler":
+        return [replace(declared, entry=replace(entry, name="E"), kind="scalar")]
     keep = entry.name in ("O", "softO", "Omega", "Theta", *SPECTRAL.values()) and entry.role == "function"
     name = entry.name
     if not keep and (name in TAKEN or name in names or not name.isidentifier() or name in KEYWORDS):

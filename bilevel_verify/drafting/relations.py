@@ -176,7 +176,8 @@ class Reader:
                     self.named.add(part.base)
 
     def _role(self, unit: Unit, context: Context, statement: Statement) -> Role:
-        if context.quantifies and not context.formula.display:
+        opens = context.opens and statement.relations[0].word != "=="
+        if (context.quantifies or opens) and not context.formula.display:
             return "for all"
         if unit.kind == "algorithm" or statement.word in ("where", "s.t.", "label"):
             return "definition"

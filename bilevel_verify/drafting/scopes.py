@@ -69,7 +69,7 @@ class Scopes:
         for one in self.printed:
             self.by_unit[one.unit].append(one)
         whole = [i for i, u in enumerate(self.document.units) if u.kind in ("text", *ASSUMED)]
-        found = [b for i in whole for p in self.by_unit[i] if not LOCAL.search(p.context.before) for b in bounds(p)]
+        found = [b for i in whole for p in self.by_unit[i] if not _passing(p) for b in bounds(p)]
         said = [one for one in self.spoken if one.unit in set(whole) and one.name in self.scalars]
         self.standing = _ordered(ranges((b for b in found if b.name in self.scalars), said), self._pairs(whole))
         self.general = self._general(whole)
@@ -165,7 +165,11 @@ class Scopes:
         for one in self.by_unit[number]:
             if one.role == "claim" and unit.kind not in ASSUMED:
                 break
-            if one.role in ("given", "for all") and not (cases > 1 and LOCAL.search(one.context.before)):
+            if (
+                one.role in ("given", "for all")
+                and not one.context.opens
+                and not (cases > 1 and LOCAL.search(one.context.before))
+            ):
                 found.append(one)
         return found
 
@@ -178,6 +182,11 @@ class Scopes:
                 if letters and letters <= self.scalars and all(plain(side) for side in sides):
                     found.append(Hypothesis(node, unit.name))
         return found
+
+
+def _passing(printed: Printed) -> bool:
+    """Whether a range is that of a case or of one sentence."""
+    return printed.context.opens or LOCAL.search(printed.context.before) is not None
 
 
 def _ordered(known: dict[str, Range], pairs: list[tuple[str, str, bool]]) -> dict[str, Range]:

@@ -18,31 +18,41 @@ CLAIM = re.compile(
 )  # fmt: skip
 GIVEN = re.compile(
     r"\b(?:suppose|supposing|assume[sd]?|assuming|provided|whenever|if|let|letting|for (?:all|any|every|each|some)"
-    r"|given|under|when|while|requires?|such that|choos(?:e|ing)|tak(?:e|ing)|set(?:ting|s)?|pick|run(?:ning)?|consider"
+    r"|given|under|when|while|requires?|such that|as (?:soon|long) as|fix(?:ing)?"
+    r"|choos(?:e|ing)|tak(?:e|ing)|set(?:ting|s)?|pick|run(?:ning)?|consider"
     r"|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|initiali[sz]e|with|recall(?: that)?|write"
     r"|where|constants?|"
     r"parameters?)\b", re.I,
 )  # fmt: skip
 CITED = re.compile(
-    r"\b(?:since|because|as|by|from|using|uses?|used|due to|note that|fact that|according to|in view of|combin(?:e|ing)"
+    r"\b(?:since|because|(?<!soon )(?<!long )as(?! (?:soon|long) as)"
+    r"|by|from|using|uses?|used|due to|note that|fact that|according to|in view of|combin(?:e|ing)"
     r"|plugging|invoking|applying|implied by|holds for)\b", re.I,
 )  # fmt: skip
 STRICT = re.compile(
     r"\b(?:suppose|assume[sd]?|assuming|provided|whenever|if|let|letting|when|while|such that|choos(?:e|ing)"
+    r"|as (?:soon|long) as|fix(?:ing)?"
     r"|set(?:ting)?|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|consider|require[sd]?|where|recall(?: that)?"
     r"|take|write|problem|iterat(?:es?|ions?)|initiali[sz]e|updates?)\b[^.]*\Z", re.I,
 )  # fmt: skip
 NAMED = re.compile(r"\b(?:denote[sd]?|define[sd]?|defining|denoting|write|introduce)\b[^.]*\Z", re.I)
-QUANTIFIED = re.compile(r"\bfor (?:all|any|every|each)(?: (?:integers?|reals?|numbers?))?\s*\Z", re.I)
+EVERY = r"\bfor (?:all|any|every|each)(?: (?:integers?|reals?|numbers?))?\s*"
+QUANTIFIED = re.compile(rf"{EVERY}\Z", re.I)
+OPENS = re.compile(r"\s*For\s+\Z")
+FOLLOWS = re.compile(rf"\s*,?\s*{EVERY}{HOLE}", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A formula with the words of its sentence before and after it; other formulas are holes."""
+    """A formula with the words of its sentence before and after it; other formulas are holes.
+
+    ``start`` is where the sentence begins in the words of the unit.
+    """
 
     formula: Formula
     before: str
     after: str
+    start: int = 0
 
     @property
     def role(self) -> str:
@@ -63,6 +73,27 @@ class Context:
     def names(self) -> bool:
         """Whether the words say that the formula gives something a name."""
         return NAMED.search(self.before) is not None
+
+    def ranges_over(self, other: Context) -> bool:
+        """Whether this one, which ``quantifies``, does so for another formula of its sentence.
+
+        It stands before the other one, or right behind it.
+        """
+        if self.start != other.start:
+            return False
+        return len(self.before) < len(other.before) or (
+            self.before.count(HOLE) == other.before.count(HOLE) + 1 and FOLLOWS.match(other.after) is not None
+        )
+
+    @property
+    def of_integers(self) -> bool:
+        """Whether it stands right behind "integer"."""
+        return re.search(r"\bintegers?\s*\Z", self.before, re.IGNORECASE) is not None
+
+    @property
+    def opens(self) -> bool:
+        """Whether the sentence begins with "For" and it: a range of this sentence alone."""
+        return OPENS.match(self.before) is not None
 
     @property
     def quantifies(self) -> bool:
@@ -89,7 +120,7 @@ def contexts(unit: Unit) -> Iterator[Context]:
     for formula, place in places:
         start = max((e for e in ends if e <= place), default=0)
         stop = min((e for e in ends if e > place), default=len(text))
-        yield Context(formula, text[start:place], text[place + 1 : stop])
+        yield Context(formula, text[start:place], text[place + 1 : stop], start)
 
 
 def _broken(words: str) -> str:

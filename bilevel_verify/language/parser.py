@@ -154,6 +154,8 @@ def _syntax_hint(text: str) -> str:
             return f"{wrong!r} is no relation" + (f"; write {right!r}" if right else "")
     if re.search(r"(?<![<>=!:])=(?!=)", text):
         return "'=' is no relation; write '=='"
+    if factorial := re.search(r"(\w+|\))!(?!=)", text):
+        return f"{factorial[0]!r} is written factorial({factorial[1] if factorial[1] != ')' else '...'})"
     word = r"(?:and|or|if|else|in|not|is|for)\b"
     number_or_bracket = rf"((?<![\w.])\d+\.?\d*|\))\s*(?=[A-Za-z(])(?!{word})"
     name = rf"\b(?!{word})([A-Za-z_]\w*)\s+(?=[\w(])(?!{word})"

@@ -58,35 +58,36 @@ def _paper(key: str, rows: Sequence[Json]) -> Json:
 
 
 def _bare_statement(key: str, name: str, rows: Sequence[Json]) -> Json:
-    claims: dict[str, Json] = {}
-    for row in rows:
-        if row["statement"] == name and row["claim"]:
-            claims.setdefault(row["claim"], row)
-    shown = [bare_claim(claim, **_of_row(row)) for claim, row in claims.items()]
+    claims = {r["claim"]: r for r in reversed(rows) if r["statement"] == name and r["claim"]}
+    shown = [_claim_of_row(claims[c]) for c in dict.fromkeys(r["claim"] for r in rows if r["claim"] in claims)]
     blank: Json = dict.fromkeys(("source", "title", "text", "note"), "")
     blank |= {field: [] for field in ("printed", "stated", "marks", "added", "origins", "parsed", "where", "assumes")}
     more: Json = {"parameters": [], "refuted": None, "method": "", "algorithm": ""}
     return {"name": f"{key}/{name}", "id": name, "kind": "statement", "claims": shown, **blank, **more}
 
 
-def _of_row(row: Json) -> Json:
-    """What a row itself says of its claim: the quotation, and both sides as they were understood."""
-    from bilevel_verify.language import parse, to_latex
-    from bilevel_verify.language.latex import RELATIONS
+def _claim_of_row(row: Json) -> Json:
+    """A claim as one of its rows has it."""
+    text = f"{row['left'] or ''} {row['right'] or ''}".strip()
+    return bare_claim(
+        row["claim"],
+        over=row["kind"] or "",
+        printed=[row["printed"]] if row["printed"] else [],
+        stated=[row["stated"]] if row.get("stated") else [],
+        reading=row.get("reading") or "",
+        parsed=[_typeset(text)] if text else [],
+        text=[text] if text else [],
+    )
 
-    quoted = [row["printed"]] if row["printed"] else []
-    left, right = row["left"], row["right"]
-    if not left or not right:
-        return {"printed": quoted}
-    operator, _, other = right.partition(" ")
-    text = f"{left} {right}"
-    if operator not in RELATIONS:
-        return {"printed": quoted, "text": [text]}
+
+def _typeset(text: str) -> str:
+    """LaTeX of the relation of a row; the text itself where it is none."""
+    from bilevel_verify.language import parse, to_latex
+
     try:
-        shown = f"{to_latex(parse(left))} {RELATIONS[operator]} {to_latex(parse(other))}"
+        return to_latex(parse(text), {})
     except (BilevelVerifyError, TypeError):
-        shown = rf"\text{{{text}}}"
-    return {"printed": quoted, "text": [text], "parsed": [shown]}
+        return rf"\text{{{text}}}"
 
 
 def bare_claim(name: str | None, **fields: Any) -> Json:

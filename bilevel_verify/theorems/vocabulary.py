@@ -43,10 +43,11 @@ ORACLE_FUNCTIONS = frozenset(
 TRUTH_FUNCTIONS = frozenset(
     "y_star y_star_lam v_star phi grad_phi hess_phi grad_y_star grad_y_star_lam hess_y_star hess_y_star_lam "
     "L_star grad_L_star hess_L_star L_lam grad_L_lam grad_x_L grad_y_L hess_xx_L hess_xy_L hess_yx_L hess_yy_L "
-    "h grad_h hess_h x_star f_star g_star dist".split()
+    "h grad_h hess_h phi_star x_star f_star g_star dist".split()
 )
-"""Truth of the problem: ``L_star`` and its kind at the penalty ``lam`` in force; ``h`` is a function under test of a
-lemma about one function (its minimiser is the letter ``z_star`` or ``q_star``)."""
+"""Truth of the problem: ``phi_star()`` is the infimum of phi, on one level also ``f_star()``; ``L_star`` and its kind
+are at the penalty ``lam`` in force; ``h`` is a function under test of a lemma about one function (its minimiser is the
+letter ``z_star`` or ``q_star``)."""
 
 RUN_FUNCTIONS = frozenset({"calls", "probability"})
 RUN_LETTERS = frozenset("iterations epochs status output lambda_min_output".split())

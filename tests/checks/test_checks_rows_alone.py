@@ -391,3 +391,14 @@ def test_one_link_of_unlike_units_is_enough() -> None:
 )
 def test_constants_of_a_box_are_named_and_the_way_out_too(names: tuple[str, ...], said: str) -> None:
     assert rows.on_a_box(names).startswith(f"{said} (remove [domain]")
+
+
+def test_a_run_without_a_step_is_why_nothing_was_checked() -> None:
+    said = ("not applicable", "vacuous: the run takes no step from this start; give another one (x0)")
+    for iterations, along, expected in (
+        (0, True, said),
+        (0, False, said[:1] + ("vacuous",)),
+        (1, True, said[:1] + ("vacuous",)),
+    ):
+        case = case_of(run=SimpleNamespace(status="stationary", iterations=iterations, note=""))
+        assert rows.verdict_of(case, judged_of(claim_of(), Tally()), along) == expected

@@ -62,7 +62,7 @@ def test_a_message_says_everything_and_its_file_repeats_the_failure():
     failure = broken(assert_hypergradient, hypergradient("wrong sign of the implicit part"))
     assert str(failure).startswith("estimator: wrong hypergradient at call ")
     assert "the implicit part with the wrong sign" in failure.detail
-    assert "relative error" in failure.detail
+    assert "error / (1 + |exact|)" in failure.detail
     stated = loads(failure.problem_file)
     assert (stated.kind, stated.dx, stated.dy) == ("bilevel", 1, 1)
     assert len(failure.problem_file) < 250, "not simplified"

@@ -64,7 +64,9 @@ class Share:
         return 100.0 * self.decided / self.total if self.total else 100.0
 
     def __str__(self) -> str:
-        percent = 100 * self.decided // self.total if self.total else 100  # 773 of 776 is not all of them
+        if not self.total:
+            return "no scalar links or derivations to decide"
+        percent = 100 * self.decided // self.total  # 773 of 776 is not all of them
         return f"{self.decided} of {self.total} scalar links and derivations decided ({percent} %)"
 
 

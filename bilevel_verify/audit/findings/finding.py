@@ -118,8 +118,10 @@ def row_of(place: Place, kind: str, decision: Decision, left: str, op: str, righ
     elif decision.outcome == "proved" and tight:
         reason = f"{reason} ({tight} in {decision.attacks} attacks)"
     margin = None
-    if decision.left is not None and decision.right is not None:
-        low, high = (decision.left, decision.right) if op in ("<=", "<", "==") else (decision.right, decision.left)
+    # what a definedness decision compares is a denominator or the like with 0: no values of the sides of the row
+    measured, bound = (None, None) if kind == "definedness" else (decision.left, decision.right)
+    if measured is not None and bound is not None:
+        low, high = (measured, bound) if op in ("<=", "<", "==") else (bound, measured)
         scale = max(abs(low), abs(high))
         margin = (high - low) / scale if scale else 0.0
     return Row(
@@ -134,8 +136,8 @@ def row_of(place: Place, kind: str, decision: Decision, left: str, op: str, righ
         certainty="proved" if proved else None,
         left=left,
         right=right,
-        measured=decision.left,
-        bound=decision.right,
+        measured=measured,
+        bound=bound,
         margin=margin,
         where=", ".join(f"{n} = {v}" for n, v in decision.point.items()) or None,
         reason=reason,

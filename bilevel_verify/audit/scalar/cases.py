@@ -26,7 +26,7 @@ CASE_LIMIT = 40
 
 def by_residues(claim: ScalarClaim, decide: Decide) -> Decision:
     """``floor(k/3)``: ``k = 3*m + r`` for every r, where the rounding is exact."""
-    undecided = Decision("undecided", "residue classes", "no rounding of an integer letter")
+    undecided = Decision("undecided", "residue classes")
     modulus = _modulus(claim)
     if modulus is None:
         return undecided
@@ -49,7 +49,7 @@ def by_head_and_tail(claim: ScalarClaim, decide: Decide) -> Decision:
     A range without an integer says nothing about the relation (``vacuous``), as one whose values all contradict the
     hypotheses does.
     """
-    undecided = Decision("undecided", "head and tail", "no integer letter with a first value")
+    undecided = Decision("undecided", "head and tail")
     for name in claim.letters:
         if name not in claim.integers:
             continue
@@ -79,7 +79,7 @@ def by_head_and_tail(claim: ScalarClaim, decide: Decide) -> Decision:
 
 def by_zero_apart(claim: ScalarClaim, decide: Decide) -> Decision:
     """A letter whose range includes 0: the end by itself, and the positive numbers."""
-    undecided = Decision("undecided", "zero apart", "no letter whose range begins at 0")
+    undecided = Decision("undecided", "zero apart")
     for name in claim.letters:
         domain = claim.domains[name]
         low = None if domain.lower is None else linear_form(domain.lower.tree)

@@ -18,9 +18,10 @@ from bilevel_verify.checks.claims import linear
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.meanings import FUNCTIONS, signed_sum
 from bilevel_verify.checks.claims.values import VALUES, EvaluationError, Scalar, Value
-from bilevel_verify.language import tree
+from bilevel_verify.language import nearest, tree
 from bilevel_verify.language.binding import RANGE_FUNCTIONS
 from bilevel_verify.numbers.trees import Bound, Evaluate, TreeEvaluator
+from bilevel_verify.theorems.vocabulary import ORACLE_FUNCTIONS, TRUTH_FUNCTIONS
 from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty, weakest
 
 
@@ -222,7 +223,8 @@ class Evaluator(TreeEvaluator):
             try:
                 result, certainty = self.functions.call(name, [argument(bound) for argument in arguments])
             except KeyError:
-                raise EvaluationError(f"the function {name} has no value here") from None
+                known = nearest(name, TRUTH_FUNCTIONS | ORACLE_FUNCTIONS)
+                raise EvaluationError(f"hypothesis: nothing gives {name} a value on this problem{known}") from None
             self.note(certainty)
             return result
 

@@ -68,6 +68,8 @@ class ProblemFunctions:
         EvaluationError : it has no value there, or not with so many arguments.
         """
         points = [_point(argument) for argument in arguments]
+        if name == "phi_star" or (name == "f_star" and self.problem.kind == "single_level"):
+            return self._once(name, points, lambda: self._infimum(name, points))
         if name in ("f", "g"):
             return self._once(name, points, lambda: self._value(name, points))
         prefix = name[:5]
@@ -78,6 +80,15 @@ class ProblemFunctions:
         if len(points) not in _POINTS.get(name, (1,)) and not name.startswith("third_"):
             raise EvaluationError(f"{name} has no meaning with {len(points)} arguments")
         return self._once(name, points, lambda: self._tabulated(name, points) or method(self, points))
+
+    def _infimum(self, name: str, points: list[Vector]) -> tuple[Value, Certainty]:
+        """``inf phi`` on the declared range of x."""
+        if points:
+            raise EvaluationError(f"{name} has no meaning with {len(points)} arguments; write {name}()")
+        found = self.truth.phi_min()
+        if not np.isfinite(float(found.value)) or not np.isfinite(found.error):
+            raise EvaluationError(f"precision: {name}() is infinite or not known ({found.method})")
+        return v.enclose(float(found.value), found.error), found.certainty
 
     def _tabulated(self, name: str, points: list[Vector]) -> tuple[Value, Certainty] | None:
         """The value from the table of this run, if it is there."""

@@ -16,10 +16,14 @@ from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.theorems.letters.given import VISIBLE
 from bilevel_verify.theorems.letters.instance import Leaves
+from bilevel_verify.theorems.vocabulary import TRUTH_FUNCTIONS
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
 if TYPE_CHECKING:
     from bilevel_verify.theorems.letters.resolved import ResolvedLetter
+
+INFIMA = frozenset({"phi_star", "f_star"})
+OF_LOWER_LEVEL = TRUTH_FUNCTIONS - INFIMA
 
 
 class Instance(Leaves):
@@ -29,6 +33,7 @@ class Instance(Leaves):
     ----------
     used : constants that the card asked for. ``asked`` : truths. ``failures`` : letters that no room could give.
     without_truth : why no truth is asked for (the lower level has no unique minimiser); empty if there is hope.
+    mentioned : the function symbols of the statement's claims.
     """
 
     def __init__(self, problem: Problem, paper: str, x0: np.ndarray, values: Mapping[str, object]) -> None:
@@ -38,6 +43,7 @@ class Instance(Leaves):
         self.asked: dict[str, Enclosure] = {}
         self.failures: dict[str, str] = {}
         self.without_truth = ""
+        self.mentioned: frozenset[str] = frozenset()
 
     def of_the_problem(self, spec: LetterSpec, known: Mapping[str, object]) -> Any:
         """Value of a leaf letter; see :class:`Leaves`."""
@@ -102,7 +108,14 @@ class Instance(Leaves):
 
     @property
     def local(self) -> tuple[str, ...]:
-        """Constants in use that hold on a box only (none for simple bilevel problems, whose theorems ask for Z)."""
+        """What is in use and known on a box only (nothing for simple bilevel problems, whose theorems ask for Z).
+
+        Constants; where a variable is restricted also infima and what rests on y*: values beyond may be smaller.
+        """
         if self.problem.kind == "simple_bilevel":
             return ()
-        return tuple(name for name, constant in self.used.items() if not constant.whole_space)
+        found = [name for name, constant in self.used.items() if not constant.whole_space]
+        if not self.problem.whole_space:
+            found += self.asked
+            found += sorted(self.mentioned & (INFIMA | OF_LOWER_LEVEL if self.problem.y else INFIMA))
+        return tuple(found)

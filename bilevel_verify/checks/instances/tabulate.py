@@ -49,13 +49,18 @@ Table = dict[str, dict[Key, tuple[Value, Certainty]]]
 
 def symbols_in(claims: Iterable[Claim]) -> set[str]:
     """Function symbols of claims that can be tabulated."""
+    return functions_in(claims) & (HYPER.keys() | PENALTY.keys())
+
+
+def functions_in(claims: Iterable[Claim]) -> set[str]:
+    """Function symbols of claims, of their conditions and definitions."""
     found: set[str] = set()
     for claim in claims:
         trees = [side.tree for link in claim.chain for side in (link.left, link.right)]
         trees += [e.tree for e in (*claim.where, *claim.define.values())]
         for one in trees:
             found |= tree.functions(one)
-    return found & (HYPER.keys() | PENALTY.keys())
+    return found
 
 
 def tabulate(truth: Truth, names: Iterable[str], X: np.ndarray, lam: arb | None) -> Table:

@@ -35,7 +35,8 @@ def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, st
         return "not applicable", worst.reason
     cut = along_run and case.run is not None and case.run.status not in ENDED
     if verdict == "not applicable" and not cut:
-        return verdict, reason
+        still = reason == "vacuous" and along_run and case.run is not None and case.run.iterations == 0
+        return verdict, "vacuous: the run takes no step from this start; give another one (x0)" if still else reason
     if worst is not None:
         return "undecided", worst.reason
     contained = case.contained if along_run else None

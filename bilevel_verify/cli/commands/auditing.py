@@ -229,8 +229,13 @@ def _show_values(findings: Sequence[Any], written: bool) -> None:
             continue
         at = ", ".join(f"{name} = {value}" for name, value in point.items())
         lines = [f"{row.statement}{' at ' + at if at else ''}:"]
-        if row.measured is not None and row.judges == "relation":  # else the numbers are not those of the two sides
-            lines += [f"  left   {row.left} = {row.measured:.17g}", f"  right  {row.right} = {row.bound:.17g}"]
+        if row.measured is not None:
+            left, right = f"{row.measured:.15g}", f"{row.bound:.15g}"
+            if left == right:
+                left, right = f"{row.measured:.17g}", f"{row.bound:.17g}"
+            lines += [f"  left   {row.left} = {left}", f"  right  {row.right} = {right}"]
+        elif row.kind == "definedness":
+            lines.append(f"  {(row.reason or '').removeprefix('definedness: ')}")
         if not written and finding.script:
             lines.append("  a script that shows it by itself: check ... --out DIR writes it")
         output.show("\n".join(lines))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -112,7 +114,7 @@ def drafted_cards(papers: Sequence[str], out: str | None, answers: str | None) -
             raise InputError("--answers: there is no paper (.tex or .md) to be answered for")
         return list(papers), {}
     said = read_answers(Path(answers) if answers else None)
-    folder = Path(out) if out else Path(tempfile.mkdtemp(prefix="bilevel-verify-"))
+    folder = Path(out) if out else _passing()
     found: list[str] = []
     drafts: dict[str, Draft] = {}
     for name in papers:
@@ -126,7 +128,15 @@ def drafted_cards(papers: Sequence[str], out: str | None, answers: str | None) -
             output.say(f"not read: {remark}")
         if len(made.remarks) > SHOWN:
             output.say(f"not read: {len(made.remarks) - SHOWN} more in the card")
-        output.say(f"{made.counts}; card: {target}")
+        kept = f"card: {target}" if out else f"its card: {shlex.join(['bilevel-verify', 'draft', name])}"
+        output.say(f"{made.counts}; {kept}")
         found.append(str(target))
         drafts[made.key] = made
     return found, drafts
+
+
+def _passing() -> Path:
+    """A folder for the cards of this process alone."""
+    folder = Path(tempfile.mkdtemp(prefix="bilevel-verify-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -58,7 +58,7 @@ def assert_hypergradient(
             if not gap(got, exact) <= tolerance:
                 before = None if number == 1 else first if number == 2 else second
                 hint = looks_like(instance, x, got, before, asked.log)
-                detail = f"got {got.tolist()}, exact {exact.tolist()}, relative error {gap(got, exact):.2g}"
+                detail = f"got {got.tolist()}, exact {exact.tolist()}, error / (1 + |exact|) = {gap(got, exact):.2g}"
                 raise BrokenContract("wrong hypergradient", where, f"{detail} > {tolerance:g}{hint}")
 
     def describe(data: bytes) -> str:
@@ -113,7 +113,8 @@ def assert_hyper_hessian(
                 "the Hessian of f in x alone": _direct(instance, x),
             }
             like = [name for name, value in known.items() if gap(got, value) <= 1e-6]
-            detail = f"got {got.tolist()}, exact {np.round(exact, 9).tolist()}, relative error {gap(got, exact):.2g}"
+            shown = np.round(exact, 9).tolist()
+            detail = f"got {got.tolist()}, exact {shown}, error / (1 + |exact|) = {gap(got, exact):.2g}"
             hint = f"; looks like {' or '.join(like)}" if like else ""
             raise BrokenContract("wrong hyper-Hessian", where, detail + hint)
 

@@ -77,7 +77,7 @@ def assert_oracles(
 def _compare(name: str, got: FloatArray, truth: FloatArray, tolerance: float, where: str) -> None:
     size = float(np.max(np.abs(got - truth), initial=0.0) / (1 + np.max(np.abs(truth), initial=0.0)))
     if not size <= tolerance:
-        detail = f"got {got.tolist()}, the formula gives {truth.tolist()}, relative error {size:.2g}"
+        detail = f"got {got.tolist()}, the formula gives {truth.tolist()}, error / (1 + |value|) = {size:.2g}"
         raise BrokenContract(f"{name} is not that of the formula", where, detail)
 
 

@@ -263,7 +263,8 @@ def check(node: Node, names: Names, place: Place, text: str, bound: frozenset[st
     def unknown(name: str, what: str, column: int, known: Collection[str], scopes: list[Scope]) -> CardError:
         if scopes:
             return place.fail(f"'{name}' (column {column}) {place.out_of_scope(name, scopes, names.scope)}")
-        return place.fail(f"unknown {what} '{name}' (column {column}){nearest(name, known)}")
+        hint = f"; it is a function: write {name}(...)" if name in names.functions else nearest(name, known)
+        return place.fail(f"unknown {what} '{name}' (column {column}){hint}")
 
     match node:
         case tree.Letter(name=name) if name not in NUMBERS | bound | names.letters:
