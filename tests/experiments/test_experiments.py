@@ -218,7 +218,7 @@ def test_a_size_may_name_the_values_that_are_tried_and_how_densely_is_measured()
     )
     assert set(small) | set(paper) == set(one.entries["gradient-descent"].grid["eta"])
     assert not set(small) & set(paper)
-    assert paper == (1024, 4096, 16384)
+    assert paper == (256, 1024, 4096, 16384)
     known, entry = (
         instance("fsba-ablation-m", "tiny", "x3 = 1", 1, None),
         experiment("fsba-ablation-m").entries["lmcn-2"],
