@@ -61,7 +61,8 @@ def text_of(found: Finished, verdicts: list[Judged]) -> str:
     one, size = found.experiment, found.experiment.size[found.size]
     aims = ", ".join(map(words, goals(size.target)))
     lines = [f"## {one.name}: {one.title}", "", f"{one.paper}, {one.section}; size {found.size}, {size.seeds} seeds, "]
-    lines[-1] += f"at most {size.calls} calls a run; measure: {one.measure}; targets: {aims}."
+    lines[-1] += f"at most {size.calls} questions a run (a Hessian is one there); measure: {one.measure}; "
+    lines[-1] += f"targets: {aims}."
     lines += ["", "Left open by the print, and chosen:", "", *(f"- {choice}" for choice in one.open), ""]
     for variant in one.variants:
         lines += _variant(found, variant)
