@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bilevel_verify.campaign.cell import Scalar
+from bilevel_verify.campaign.cell import Scalar, digest
 from bilevel_verify.campaign.solvers import load_solver
 from bilevel_verify.errors import CardError, InputError, ProblemError
 from bilevel_verify.files import is_file, read_toml
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 ZOO = Path(__file__).parents[1] / "problems" / "zoo"
 EXPERIMENTS = Path(__file__).parents[1] / "experiments" / "sheets"
+UNDECISIVE = {
+    "": {"paper", "section", "title", "open", "claims"},
+    "methods": {"open", "least", "note", "grid"},
+    "size": {"seeds", "passes", "points", "target", "lists"},
+}
+"""Parts of an experiment's sheet that decide no run: words, what is judged, and which runs there are."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -110,7 +116,8 @@ def _opened(name: str, fingerprint: str, knobs: tuple[tuple[str, Scalar], ...], 
 def problem_fingerprint(reference: str) -> str:
     """SHA-256 of the text behind a problem's name (knobs are part of the cell)."""
     if reference.startswith("experiment:"):
-        return _file_digest(EXPERIMENTS / f"{reference.partition(':')[2]}.toml", ProblemError, "experiment")
+        path = EXPERIMENTS / f"{reference.partition(':')[2]}.toml"
+        return _sheet_digest(path, _file_digest(path, ProblemError, "experiment"))
     name, _ = split_reference(reference)
     if not name.startswith("zoo:"):
         return _with_data_files(Path(name), _file_digest(Path(name), ProblemError, "problem file"))
@@ -180,6 +187,16 @@ def card_path(statement: str) -> Path:
     if paper not in known:
         raise CardError(f"no card {paper!r}{nearest(paper, known)}; shipped are {', '.join(known)}")
     return known[paper]
+
+
+@lru_cache(maxsize=64)
+def _sheet_digest(path: Path, digest_of_file: str) -> str:
+    """The digest of what decides a run; words and sentences of a sheet may change without running anything again."""
+    sheet = {name: part for name, part in read_toml(path).items() if name not in UNDECISIVE[""]}
+    for part in ("methods", "size"):
+        tables = sheet.get(part, {})
+        sheet[part] = {n: {k: v for k, v in t.items() if k not in UNDECISIVE[part]} for n, t in tables.items()}
+    return digest(sheet)
 
 
 def _file_digest(path: Path, error: type[InputError], what: str) -> str:

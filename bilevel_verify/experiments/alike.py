@@ -5,6 +5,7 @@ A result is held against the arm that loses. It is not, where that arm
 * has a fixed letter that the paper does not print, unless the other arm has the same letter at the same value;
 * has a letter tuned over a list that the paper does not print, and the best value is an end of the list, other than the
   least value that there is;
+* has a letter whose list is cut at this size, and the best value is the end where it is cut;
 * had less than ``1/BAND`` of the points of tuning of the other arm;
 * where calls to the target are compared: has another point that on the seed of the tuning is at the target earlier than
   the chosen one and no later than the winner. The tuning aims at low values and not at few calls.
@@ -27,6 +28,8 @@ def excuse(found: Finished, variant: str, loser: str, winner: str, by_calls: boo
     letters = [*_fixed(found, loser, winner), *_at_an_end(found, variant, loser)]
     if letters:
         return f"the paper does not print for these data {', '.join(letters)} of {loser}"
+    if cut := _where_cut(found, variant, loser):
+        return f"this size does not try the whole list of {', '.join(cut)} of {loser}"
     less, more = points(found, variant, loser), points(found, variant, winner)
     if more > BAND * less:
         return f"{loser} had {less} {'point' if less == 1 else 'points'} of tuning, {winner} {more}"
@@ -70,6 +73,19 @@ def _at_an_end(found: Finished, variant: str, loser: str) -> list[str]:
         for letter, values in tried.items()
         if search.best[letter] in (values[0], values[-1])
         and not (letter in search.entry.least and search.best[letter] == search.entry.grid[letter][0])
+    ]
+
+
+def _where_cut(found: Finished, variant: str, loser: str) -> list[str]:
+    search = _search(found, variant, loser)
+    if search is None:
+        return []
+    whole = search.entry.grid
+    return [
+        f"{letter} (best at its end {best:g})"
+        for letter, values in search.values().items()
+        for best in [search.best[letter]]
+        if any(best == values[end] != whole[letter][end] for end in (0, -1))
     ]
 
 

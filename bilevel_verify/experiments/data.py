@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import itertools
+import math
+import pickle
 import struct
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -127,9 +132,18 @@ def _documents(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple
 
 
 def _mnist(spec: Mapping[str, object], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
-    images, labels = (_idx(path) for path in _mnist_files(folder))
-    A = images.reshape(len(images), -1) / 255.0
-    return np.column_stack([A, np.ones(len(A))]), labels.astype(np.int64), f"MNIST, {len(A)} x {A.shape[1] + 1}"
+    paths = _mnist_files(folder)
+    images, labels = (_idx(path, dimensions) for path, dimensions in zip(paths, (3, 1)))
+    if len(images) != len(labels):
+        raise InputError(f"{paths[1]}: {len(labels)} labels for {len(images)} images; fetch both files again")
+    if not images.size:
+        raise InputError(f"{paths[0]}: no images in it; fetch it again")
+    if labels.max() > 9:
+        raise InputError(f"{paths[1]}: label {labels.max()} is no digit; fetch it again")
+    A = np.ones((len(images), images[0].size + 1))
+    A[:, :-1] = images.reshape(len(images), -1)
+    A[:, :-1] /= 255.0
+    return A, labels.astype(np.int64), f"MNIST, {len(A)} x {A.shape[1]}"
 
 
 def _mnist_files(folder: Path | None) -> list[Path]:
@@ -137,15 +151,19 @@ def _mnist_files(folder: Path | None) -> list[Path]:
     return [_file(folder, (f"train-{kind}", f"train-{kind}.gz"), "MNIST", "clusters") for kind in kinds]
 
 
-def _idx(path: Path) -> Any:
-    """An array of the IDX format (big-endian sizes, bytes)."""
-    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    if len(raw) < 4 or raw[:3] != b"\0\0\x08":
-        raise InputError(f"{path}: no IDX file of bytes")
-    sizes = struct.unpack(f">{raw[3]}I", raw[4 : 4 + 4 * raw[3]])
-    if len(raw) != 4 + 4 * raw[3] + int(np.prod(sizes)):
-        raise InputError(f"{path}: cut short; fetch it again")
-    return np.frombuffer(raw, dtype=np.uint8, offset=4 + 4 * raw[3]).reshape(sizes)
+def _idx(path: Path, dimensions: int) -> Any:
+    """An array of the IDX format (big-endian sizes, bytes) with so many dimensions."""
+    try:
+        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (OSError, EOFError, zlib.error):
+        raise InputError(f"{path}: no whole gzip file; fetch it again") from None
+    if len(raw) < 4 or raw[:3] != b"\0\0\x08" or raw[3] != dimensions:
+        raise InputError(f"{path}: no IDX file of bytes with {dimensions} dimensions; fetch it again")
+    begin = 4 + 4 * dimensions
+    sizes = struct.unpack(f">{dimensions}I", raw[4:begin]) if len(raw) >= begin else ()
+    if not sizes or len(raw) != begin + math.prod(sizes):
+        raise InputError(f"{path}: cut short or too long; fetch it again")
+    return np.frombuffer(raw, dtype=np.uint8, offset=begin).reshape(sizes)
 
 
 def _newsgroups(spec: Mapping[str, object], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
@@ -162,8 +180,12 @@ def _newsgroups(spec: Mapping[str, object], seed: int, folder: Path | None) -> t
         ]
     except OSError:
         raise MissingDataError(
-            "20 Newsgroups is not here: run sklearn.datasets.fetch_20newsgroups_vectorized(data_home=DIR) where there "
-            "is a network and give --data DIR; the synthetic set of its shape is 'documents'"
+            "20 Newsgroups is not here, or damaged: run sklearn.datasets.fetch_20newsgroups_vectorized(data_home=DIR) "
+            "where there is a network and give --data DIR; the synthetic set of its shape is 'documents'"
+        ) from None
+    except (ValueError, EOFError, KeyError, AttributeError, ImportError, pickle.UnpicklingError, zlib.error):
+        raise InputError(
+            f"{folder}: the files of 20 Newsgroups are damaged; remove 20newsgroup*.pkz there and fetch them again"
         ) from None
     A = vstack([part.data for part in parts]).tocsr()
     labels = np.concatenate([part.target for part in parts]).astype(np.int64)
@@ -204,7 +226,10 @@ def ratings(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple[cs
     """
     one_bit = bool(spec.get("one_bit"))
     if spec["set"] == "movielens":
-        return _movielens(folder, one_bit)
+        found, source = _movielens(folder, one_bit)
+        if min(found.shape) <= (rank := int(spec.get("rank", 0))):
+            raise InputError(f"data: {source}; rank {rank} needs more rows and columns than that; fetch it again")
+        return found, source
     if spec["set"] != "low-rank":
         raise InputError(f"data: no set {spec['set']!r} of matrices; there are low-rank, movielens")
     rng = np.random.default_rng([seed, 5])
@@ -234,33 +259,58 @@ def _movielens_file(folder: Path | None) -> Path:
 def _movielens(folder: Path | None, one_bit: bool) -> tuple[csr_matrix, str]:
     """``ratings.dat`` (10M: user::movie::rating::time) or ``ratings.csv`` (20M), numbered afresh."""
     path = _movielens_file(folder)
-    separator, skip = ("::", 0) if path.suffix == ".dat" else (",", 1)
+    separator, skip = _header(path)
     try:
         with path.open(encoding="utf-8") as lines:
-            rows = (line.split(separator)[:3] for line in itertools.islice(lines, skip, None))
-            table = np.fromiter((float(v) for row in rows for v in row), dtype=float).reshape(-1, 3)
+            rows = (line.split(separator, 3) for line in itertools.islice(lines, skip, None))
+            table = np.fromiter((float(v) for a, b, c, _ in rows for v in (a, b, c)), dtype=float).reshape(-1, 3)
     except ValueError:
-        raise InputError(f"{path}: a line without user, movie and rating in numbers; fetch it again") from None
+        raise InputError(f"{path}: a line without user, movie, rating and time in numbers; fetch it again") from None
+    if not len(table) or not np.all(np.isfinite(table)) or not np.all((table[:, 2] >= 0.5) & (table[:, 2] <= 5)):
+        raise InputError(f"{path}: no ratings, or one that is not between 0.5 and 5; fetch it again")
     _, users = np.unique(table[:, 0], return_inverse=True)
     _, movies = np.unique(table[:, 1], return_inverse=True)
     X = np.where(table[:, 2] >= 3.5, 1.0, -1.0) if one_bit else table[:, 2]
     found = csr_matrix((X, (users, movies)))
+    if found.nnz != len(X):
+        raise InputError(f"{path}: {len(X) - found.nnz} ratings are of a user and a movie again; fetch it again")
     return found, f"MovieLens, {found.shape[0]} x {found.shape[1]}, {found.nnz} entries"
 
 
+def _header(path: Path) -> tuple[str, int]:
+    """What separates the columns, and how many lines come before the first rating."""
+    if path.suffix == ".dat":
+        return "::", 0
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        if not next(lines, "").startswith("userId,movieId,rating"):
+            raise InputError(f"{path}: the first line is not userId,movieId,rating,timestamp; fetch it again")
+    return ",", 1
+
+
 def ask_for(spec: Mapping[str, Any], folder: Path) -> None:
-    """Look whether the files of a set that the user brings are there, before anything is run.
+    """Look into the files of a set that the user brings, before anything is run.
 
     Raises
     ------
     MissingDataError : what to get, where to put it, and the synthetic set of its shape. MissingExtraError : a library.
+    InputError : a file is damaged, or has too few rows.
     """
-    if spec["set"] == "mnist":
-        _mnist_files(folder)
-    elif spec["set"] == "movielens":
-        _movielens_file(folder)
-    elif spec["set"] == "20newsgroups":
-        _newsgroups(spec, 0, folder)
+    if spec["set"] == "movielens":
+        ratings(spec, 0, folder)
+    elif spec["set"] in ("mnist", "20newsgroups"):
+        labelled(spec, 0, folder)
+
+
+@cache
+def digest_of(folder: str) -> str:
+    """SHA-256 of the files of the user in a folder: a run of other files is another run."""
+    state = hashlib.sha256()
+    for pattern in ("train-*-ubyte*", "20newsgroup*", "ratings.*"):
+        for path in sorted(Path(folder).glob(pattern)):
+            if is_file(path):
+                with path.open("rb") as opened:
+                    state.update(path.name.encode() + b"\0" + hashlib.file_digest(opened, "sha256").digest())
+    return state.hexdigest()
 
 
 # --- least squares ----------------------------------------------------------------------------------------------------

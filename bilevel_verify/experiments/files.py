@@ -24,7 +24,21 @@ SIZES = ("tiny", "small", "paper")
 PROBLEMS = ("cleaning", "tuning", "representation", "completion", "minimax", "regression", "inverse")
 KINDS = ("faster", "comparable", "lower")
 _HEAD = {"name", "paper", "section", "title", "problem", "measure", "open", "variants", "size", "methods", "claims"}
-_SIZE = {"data", "seeds", "calls", "iterations", "points", "seconds", "target", "retrain", "passes", "options", "real"}
+_SIZE = {
+    "data",
+    "seeds",
+    "calls",
+    "iterations",
+    "points",
+    "seconds",
+    "target",
+    "retrain",
+    "passes",
+    "options",
+    "real",
+    "lists",
+    "growth",
+}
 _METHOD = {"method", "letters", "grid", "open", "least", "note", "sizes"}
 _CLAIM = {"sentence", "kind", "better", "than", "variants", "missing", "measure"}
 
@@ -41,6 +55,8 @@ class Size:
     or a list of them, the hardest last.
     retrain : whether the lower level is solved anew, uncounted, where the measure is taken.
     real : fields of the set that the paper takes, for users who have its files.
+    lists : letter -> the values of its list that are tried at this size, instead of an even thinning.
+    growth : a curve is measured where the calls have grown by this factor, or by that of ``work`` if it is larger.
     """
 
     data: Mapping[str, Any]
@@ -54,6 +70,8 @@ class Size:
     retrain: bool
     options: Mapping[str, Any]
     real: Mapping[str, Any] = field(default_factory=dict)
+    lists: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    growth: float = 1.0
 
     def data_at(self, folder: str | None) -> Mapping[str, Any]:
         """The fields of the data set: those of the real one where a folder of data is given."""
@@ -158,6 +176,9 @@ def read(path: Path) -> Experiment:
             raise InputError(f"{path.name}: size.{size}: the measure 'validation' needs retrain = true")
     variants = data.get("variants", {"": {}})
     entries = {name: _entry(name, table, path.name) for name, table in data["methods"].items()}
+    sizes = {size: _size(table, f"{path.name}: size.{size}") for size, table in data["size"].items()}
+    for size, made in sizes.items():
+        _parts_of_lists(made, entries, f"{path.name}: size.{size}")
     return Experiment(
         name=path.stem,
         paper=data["paper"],
@@ -167,7 +188,7 @@ def read(path: Path) -> Experiment:
         measure=data["measure"],
         open=tuple(data.get("open", ())),
         variants=variants,
-        size={size: _size(table, f"{path.name}: size.{size}") for size, table in data["size"].items()},
+        size=sizes,
         entries=entries,
         claims=tuple(_claim(table, entries, variants, path.name) for table in data.get("claims", ())),
     )
@@ -182,7 +203,20 @@ def _size(table: Mapping[str, Any], where: str) -> Size:
         table["data"], int(table.get("seeds", 5)), int(table["calls"]), int(table.get("iterations", 2**40)),
         int(table.get("passes", 1)), int(table.get("points", 99)), float(table.get("seconds", 60.0)), table["target"],
         bool(table.get("retrain", False)), table.get("options", {}), table.get("real", {}),
+        {knob: tuple(float(v) for v in values) for knob, values in table.get("lists", {}).items()},
+        float(table.get("growth", 1.0)),
     )  # fmt: skip
+
+
+def _parts_of_lists(size: Size, entries: Mapping[str, Entry], where: str) -> None:
+    """Refuse values of a size that are in no method's list."""
+    for knob, values in size.lists.items():
+        having = [entry for entry in entries.values() if knob in entry.grid]
+        if not having or not values:
+            raise InputError(f"{where}: lists names {knob!r}, which no method tunes, or no values")
+        for entry in having:
+            if alien := [value for value in values if value not in entry.grid[knob]]:
+                raise InputError(f"{where}: lists: {knob} = {alien[0]:g} is not in the list of methods.{entry.name}")
 
 
 def _entry(name: str, table: Mapping[str, Any], where: str) -> Entry:

@@ -24,7 +24,8 @@ admits, alike for all methods, on a seed of its own; kept is the lowest value of
 value the fewest calls.
 "Not comparable" is said where a result would be held against a method with under 1/{BAND:g} of the points of tuning of
 the other, with a letter that the paper does not print for these data (fixed here, or best at an end of our list), or
-with another point of its tuning that is at the target earlier; and where the result depends on the target.
+best where this size cuts a list, or with another point of its tuning that is at the target earlier; and where the
+result depends on the target. Restarts: epochs that began again, for whatever reason the method has.
 The tables show the calls to the last (hardest) target.
 Effects go from -1 (fewer calls, or lower, on every seed) to +1. Pictures: `NAME.svg`; all numbers: `data.json`.
 """
@@ -60,7 +61,8 @@ def text_of(found: Finished, verdicts: list[Judged]) -> str:
     one, size = found.experiment, found.experiment.size[found.size]
     aims = ", ".join(map(words, goals(size.target)))
     lines = [f"## {one.name}: {one.title}", "", f"{one.paper}, {one.section}; size {found.size}, {size.seeds} seeds, "]
-    lines[-1] += f"at most {size.calls} calls a run; measure: {one.measure}; targets: {aims}."
+    lines[-1] += f"at most {size.calls} questions a run (a Hessian is one there); measure: {one.measure}; "
+    lines[-1] += f"targets: {aims}."
     lines += ["", "Left open by the print, and chosen:", "", *(f"- {choice}" for choice in one.open), ""]
     for variant in one.variants:
         lines += _variant(found, variant)

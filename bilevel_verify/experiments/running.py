@@ -21,6 +21,7 @@ from bilevel_verify.campaign.grids import Campaign
 from bilevel_verify.campaign.run import Progress, run_campaign
 from bilevel_verify.campaign.store import Store
 from bilevel_verify.errors import InputError
+from bilevel_verify.experiments.data import digest_of
 from bilevel_verify.experiments.files import Entry, Experiment, experiment
 from bilevel_verify.experiments.targets import cost, goals
 
@@ -48,9 +49,9 @@ class Search:
         self.best = {knob: values[(len(values) - 1) // 2] for knob, values in self.values().items()}
 
     def values(self) -> dict[str, tuple[float, ...]]:
-        """Knob -> values that are tried: the printed ones, evenly thinned where the size says how many at most."""
-        most = self.experiment.size[self.size].points
-        return {knob: thinned(values, most) for knob, values in self.entry.grid.items()}
+        """Knob -> values that are tried: those that the size names, or the printed ones, evenly thinned."""
+        size = self.experiment.size[self.size]
+        return {knob: size.lists.get(knob) or thinned(values, size.points) for knob, values in self.entry.grid.items()}
 
     def round(self, number: int) -> list[Knobs]:
         """Points of a round: all pairs of the first two letters, then all values of one; none after the last."""
@@ -108,7 +109,7 @@ def cell_of(search: Search, knobs: Knobs, seed: int, folder: str | None) -> Cell
     """The cell of one run."""
     said: dict[str, Any] = {"size": search.size, "variant": search.variant, "entry": search.entry.name}
     if folder is not None:
-        said["data"] = folder
+        said |= {"data": folder, "files": digest_of(folder)}
     return Cell(
         kind="experiment", problem=f"experiment:{search.experiment.name}", method=search.entry.method, knobs=said,
         parameters=knobs, replicate=seed,

@@ -91,7 +91,7 @@ def work(cell: Cell) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed: int) -> dict[str, Any]:
     """One run of a method on an instance."""
-    curve = Curve(made, DEAR if made.dear else GROWTH)
+    curve = Curve(made, max(size.growth, DEAR if made.dear else GROWTH))
     problem: Any = ExternalProblem(made.model, entry.name, made.around, curve)
     letters = letters_of(entry, knobs, made.constants)
     budget = {"calls": size.calls, "iterations": size.iterations}

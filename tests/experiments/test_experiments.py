@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import itertools
 import json
 import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from bilevel_verify.campaign import sources
 from bilevel_verify.campaign.fingerprint import EXPERIMENT
 from bilevel_verify.cli.main import main
 from bilevel_verify.errors import InputError, MissingExtraError
-from bilevel_verify.experiments.data import MissingDataError, corrupted, labelled, ratings
+from bilevel_verify.experiments.data import MissingDataError, corrupted, digest_of, labelled, ratings
 from bilevel_verify.experiments.files import FOLDER, experiment, letters_of, names, read
 from bilevel_verify.experiments.ground_truth import least_squares_on_ball
 from bilevel_verify.experiments.instances import instance
+from bilevel_verify.experiments.running import Search, cell_of
 from bilevel_verify.experiments.work import calls_of_one
 from bilevel_verify.experiments.work import run as run_entry
 from bilevel_verify.methods import METHODS
 
+Array = NDArray[Any]
 TINY = ("agm-bio-inverse", "fsba-ablation-m", "ragd-gs-tuning")
 CONSTANTS = {"L_f": 1.0, "L_g": 2.0, "b_size": 1.0, "L1": 1.0, "mu": 0.1}
 
@@ -79,6 +85,8 @@ def test_sheets_name_methods_and_letters_that_exist() -> None:
         ("[size.small]", "[size.small]\nseed = 3", "unknown field 'seed'"),
         ('open = ["L", ', 'open = ["l", ', "open names 'l'"),
         ('measure = "gap"', 'measure = "validation"', "needs retrain = true"),
+        ("[methods.pragda]", "[size.paper.lists]\neta = [0.02]\n[methods.pragda]", "eta = 0.02 is not in the list of"),
+        ("[methods.pragda]", "[size.paper.lists]\nets = [0.01]\n[methods.pragda]", "lists names 'ets'"),
     ],
 )
 def test_wrong_sheets_are_refused_in_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -165,6 +173,62 @@ def test_what_decides_a_run_is_part_of_its_key() -> None:
     assert not [part for part in parts if not part.startswith(EXPERIMENT)]
 
 
+def test_words_of_a_sheet_are_no_part_of_the_key_and_letters_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "EXPERIMENTS", tmp_path)
+    text = (FOLDER / "rahgd-minimax.toml").read_text(encoding="utf-8")
+    found = []
+    for place, (old, new) in enumerate(
+        [
+            ("", ""),
+            ('sentence = "our ', 'sentence = "their '),
+            ("seeds = 8", "seeds = 9"),
+            ('open = ["eta_x"', 'open = ["eta_y"'),
+            ("alpha = 0.05", "alpha = 0.06"),
+            ("calls = 3000", "calls = 3001"),
+            ("start = [0, 0, 1]", "start = [0, 0, 2]"),
+            ('measure = "gap"', 'measure = "other"'),
+        ]
+    ):
+        assert old in text
+        (tmp_path / f"s{place}.toml").write_text(text.replace(old, new, 1) if old else text, encoding="utf-8")
+        found.append(sources.problem_fingerprint(f"experiment:s{place}"))
+    assert found[:4] == [found[0]] * 4
+    assert len(set(found[3:])) == 5
+    with pytest.raises(InputError, match="no such experiment"):
+        sources.problem_fingerprint("experiment:none")
+
+
+def test_files_of_the_user_are_part_of_the_key(tmp_path: Path) -> None:
+    one = experiment("restarted-completion")
+    search = Search(one, "paper", "", one.entries["gradient-descent"])
+    keys = []
+    for text in ("1::2::3::0", "1::2::4::0"):
+        (tmp_path / "ratings.dat").write_text(text, encoding="utf-8")
+        digest_of.cache_clear()
+        keys.append(cell_of(search, search.best, 1, str(tmp_path)).content)
+    assert len({*keys, cell_of(search, search.best, 1, None).content}) == 3
+
+
+def test_a_size_may_name_the_values_that_are_tried_and_how_densely_is_measured() -> None:
+    one = experiment("restarted-completion")
+    small, paper = (
+        Search(one, size, "", one.entries["gradient-descent"]).values()["eta"] for size in ("small", "paper")
+    )
+    assert set(small) | set(paper) == set(one.entries["gradient-descent"].grid["eta"])
+    assert not set(small) & set(paper)
+    assert paper == (256, 1024, 4096, 16384)
+    known, entry = (
+        instance("fsba-ablation-m", "tiny", "x3 = 1", 1, None),
+        experiment("fsba-ablation-m").entries["lmcn-2"],
+    )
+    size = experiment("fsba-ablation-m").size["tiny"]
+    dense, thin = (run_entry(known, entry, dataclasses.replace(size, growth=g), {}, 1)["curve"] for g in (1.0, 2.0))
+    assert len(thin) < len(dense) / 2
+    assert all(b["calls"] >= 2 * a["calls"] for a, b in itertools.pairwise(thin[:-1]))
+
+
 def test_calls_are_divided_among_iterations_that_are_alike() -> None:
     piece = ["g", "f", "f"]
     assert calls_of_one(piece * 4, 4) == 3
@@ -219,6 +283,70 @@ def test_files_of_the_user(tmp_path: Path) -> None:
         labelled({"set": "mnits", **sizes}, 0, None)
     with pytest.raises((InputError, MissingExtraError), match=r"20 Newsgroups|data\]"):
         labelled({"set": "20newsgroups", **sizes}, 0, tmp_path)
+
+
+def _idx(array: Array) -> bytes:
+    sizes = b"".join(n.to_bytes(4, "big") for n in array.shape)
+    return b"\0\0\x08" + bytes([array.ndim]) + sizes + array.astype(np.uint8).tobytes()
+
+
+IMAGES, LABELS = _idx(np.arange(24).reshape(6, 2, 2)), _idx(np.arange(6))
+
+
+@pytest.mark.parametrize(
+    ("images", "labels", "packed", "said"),
+    [
+        (gzip.compress(IMAGES)[:-9], gzip.compress(LABELS), True, "no whole gzip file"),
+        (IMAGES, LABELS, True, "no whole gzip file"),
+        (gzip.compress(IMAGES)[:20] + b"\xff" * 40, gzip.compress(LABELS), True, "no whole gzip file"),
+        (IMAGES[:7], LABELS, False, "cut short or too long"),
+        (IMAGES[:-1], LABELS, False, "cut short or too long"),
+        (IMAGES + b"1", LABELS, False, "cut short or too long"),
+        (b"", LABELS, False, "with 3 dimensions"),
+        (b"\0\0\x0d" + IMAGES[3:], LABELS, False, "no IDX file of bytes"),
+        (LABELS, IMAGES, False, "with 3 dimensions"),
+        (IMAGES, _idx(np.arange(5)), False, "5 labels for 6 images"),
+        (IMAGES, _idx(np.arange(6) + 5), False, "label 10 is no digit"),
+        (_idx(np.zeros((0, 2, 2))), _idx(np.zeros(0)), False, "no images"),
+        (IMAGES, LABELS, False, "mnist has 6 rows; train + valid + test is 35000"),
+    ],
+)
+def test_damaged_images_are_said_in_one_line_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], images: bytes, labels: bytes, packed: bool, said: str
+) -> None:
+    for kind, raw in (("images-idx3-ubyte", images), ("labels-idx1-ubyte", labels)):
+        (tmp_path / f"train-{kind}{'.gz' if packed else ''}").write_bytes(raw)
+    _refused(tmp_path, "rahgd-hypercleaning", said, capsys)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("ratings.dat", "", "no ratings"),
+        ("ratings.dat", "1::2\n3::4\n5::6\n", "a line without user, movie, rating and time"),
+        ("ratings.dat", "1::2::3\n", "a line without user, movie, rating and time"),
+        ("ratings.dat", "1::2::nan::0\n", "not between 0.5 and 5"),
+        ("ratings.dat", "1::2::0::0\n", "not between 0.5 and 5"),
+        ("ratings.dat", "1::2::6::0\n", "not between 0.5 and 5"),
+        ("ratings.dat", "1::2::3::0\n1::2::4::0\n", "1 ratings are of a user and a movie again"),
+        ("ratings.dat", "1::2::3::0\n2::3::4::0\n", "rank 10 needs more rows and columns"),
+        ("ratings.csv", "1,2,3,0\n", "the first line is not userId,movieId,rating,timestamp"),
+        ("ratings.csv", "userId,movieId,rating,timestamp\n1,2,good,0\n", "a line without user"),
+    ],
+)
+def test_damaged_ratings_are_said_in_one_line_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, said: str
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    _refused(tmp_path, "restarted-one-bit", said, capsys)
+
+
+def _refused(folder: Path, name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out = folder / "out"
+    assert main(["experiments", name, "--size", "paper", "--data", str(folder), "--out", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert not out.exists()
 
 
 def test_disturbed_labels() -> None:

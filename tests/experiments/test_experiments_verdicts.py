@@ -253,6 +253,31 @@ def test_an_open_list_whose_best_value_is_inside_is_no_excuse() -> None:
 
 
 @pytest.mark.parametrize(
+    ("tried", "best", "verdict"),
+    [
+        ((1.0, 2.0), 2.0, "not comparable"),
+        ((1.0, 2.0), 1.0, "supported"),
+        ((2.0, 3.0), 2.0, "not comparable"),
+        ((2.0, 3.0), 3.0, "supported"),
+        ((2.0,), 2.0, "not comparable"),
+        ((1.0, 2.0, 3.0), 3.0, "supported"),
+    ],
+)
+def test_a_printed_list_that_this_size_cuts_is_no_printed_list_at_its_end(
+    tried: tuple[float, ...], best: float, verdict: str
+) -> None:
+    found = _with(_finished("faster", A_FIRST), "b", best=best, grid=GRID, open=())
+    one = found.experiment
+    size = dataclasses.replace(one.size["small"], lists={"eta": tried})
+    one = dataclasses.replace(one, size={"small": size})
+    for search in found.searches:
+        search.experiment = one
+    (judged,) = judge(dataclasses.replace(found, experiment=one))
+    assert judged.verdict == verdict
+    assert ("does not try the whole list of eta" in judged.reason) == (verdict == "not comparable")
+
+
+@pytest.mark.parametrize(
     ("more", "less", "verdict"), [(4, 2, "supported"), (5, 2, "not comparable"), (2, 9, "supported")]
 )
 def test_a_winner_with_over_twice_the_points_of_tuning_has_not_won(more: int, less: int, verdict: str) -> None:

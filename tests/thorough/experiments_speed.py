@@ -1,14 +1,20 @@
 """Gradients at the printed shapes beside the same written by hand: ``python tests/thorough/experiments_speed.py``.
 
-Prints the ratio of medians of alternating rounds, and the peak of resident memory.
+Prints the ratio of medians of alternating rounds, and the peak of resident memory. A step of hypercleaning stands
+beside PyTorch and JAX too, where they are installed. Everything has one thread.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
+
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 import numba
 import numpy as np
@@ -23,16 +29,18 @@ from bilevel_verify.oracles.external import ExternalProblem
 ROUNDS = 7
 
 
-def ratio(ours: Callable[[], Any], hand: Callable[[], Any]) -> str:
-    np.testing.assert_allclose(ours(), hand(), rtol=1e-9, atol=1e-12)
-    times: tuple[list[float], list[float]] = ([], [])
+def ratio(ours: Callable[[], Any], **rivals: Callable[[], Any]) -> str:
+    """Median times of alternating rounds; the rivals' results are ours."""
+    for call in rivals.values():
+        np.testing.assert_allclose(ours(), call(), rtol=1e-9, atol=1e-12)
+    times: dict[str, list[float]] = {"": [], **{name: [] for name in rivals}}
     for _ in range(ROUNDS):
-        for place, call in enumerate((ours, hand)):
+        for name, call in (("", ours), *rivals.items()):
             begin = time.perf_counter()
             call()
-            times[place].append(time.perf_counter() - begin)
-    a, b = (float(np.median(t)) for t in times)
-    return f"{1e3 * a:.1f} ms, by hand {1e3 * b:.1f} ms, ratio {a / b:.2f}"
+            times[name].append(time.perf_counter() - begin)
+    ms = {name: 1e3 * float(np.median(t)) for name, t in times.items()}
+    return f"{ms['']:.1f} ms" + "".join(f"; {n} {ms[n]:.1f} ms, ratio {ms[''] / ms[n]:.2f}" for n in rivals)
 
 
 def tuning() -> str:
@@ -56,7 +64,7 @@ def tuning() -> str:
         sample.kept.point = None  # every round is a new point
         return model.gradient("g", x, y, "y")[1]
 
-    return f"5,657 x 130,170 x 20, grad_y g: {ratio(ours, hand)}"
+    return f"5,657 x 130,170 x 20, grad_y g: {ratio(ours, by_hand=hand)}"
 
 
 @numba.njit
@@ -85,7 +93,8 @@ def completion() -> str:
         D = U.T @ U - V.T @ V
         return np.concatenate([(A + 2 * U @ D).ravel(), (B - 2 * V @ D).ravel()]) / model.N
 
-    return f"69,878 x 10,677, 10^7 entries, rank 10, grad f: {ratio(lambda: model.gradient('f', x, x, 'x')[0], hand)}"
+    both = ratio(lambda: model.gradient("f", x, x, "x")[0], by_hand=hand)
+    return f"69,878 x 10,677, 10^7 entries, rank 10, grad f: {both}"
 
 
 class ByHand:
@@ -120,6 +129,78 @@ class ByHand:
         return x + beta * s * (1 - s) / n * np.sum((P - self.a) * (self.A @ v), axis=1)
 
 
+def by_torch(hand: ByHand, x0: Any, alpha: float, beta: float) -> Callable[[], Any]:
+    """The same step as a user of PyTorch writes it: losses, and automatic differentiation for the rest."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    torch.set_num_threads(1)
+    A, V = torch.from_numpy(hand.A), torch.from_numpy(hand.V)
+    a, v = (torch.from_numpy(labels.argmax(axis=1)) for labels in (hand.a, hand.v))
+
+    def lower(x: Any, W: Any) -> Any:
+        return (torch.sigmoid(x) * cross_entropy(A @ W, a, reduction="none")).mean() + hand.C * (W * W).sum()
+
+    def step() -> Any:
+        x = torch.from_numpy(x0).clone().requires_grad_()
+        W = torch.zeros(A.shape[1], 10, dtype=A.dtype, requires_grad=True)
+        for _ in range(10):
+            (slope,) = torch.autograd.grad(lower(x.detach(), W), W)
+            W = (W - alpha * slope).detach().requires_grad_()
+        (b,) = torch.autograd.grad(cross_entropy(V @ W, v), W)
+        (slope,) = torch.autograd.grad(lower(x, W), W, create_graph=True)
+        u, r, p, rr = torch.zeros_like(b), b.clone(), b.clone(), (b * b).sum()
+        for _ in range(5):
+            (H,) = torch.autograd.grad(slope, W, p, retain_graph=True)
+            t = rr / (p * H).sum()
+            u, r = u + t * p, r - t * H
+            rr, old = (r * r).sum(), rr
+            p = r + rr / old * p
+        (cross,) = torch.autograd.grad(slope, x, u)
+        return (x0 + beta * cross.numpy()).ravel()
+
+    return step
+
+
+def by_jax(hand: ByHand, x0: Any, alpha: float, beta: float) -> Callable[[], Any]:
+    """The same step in JAX, compiled as a whole."""
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    A, a, V, v, start = (jnp.asarray(part) for part in (hand.A, hand.a, hand.V, hand.v, x0))
+
+    def losses(Z: Any, labels: Any) -> Any:
+        return jax.nn.logsumexp(Z, axis=1) - (Z * labels).sum(axis=1)
+
+    def lower(x: Any, W: Any, A: Any, a: Any) -> Any:
+        return (jax.nn.sigmoid(x) * losses(A @ W, a)).mean() + hand.C * (W * W).sum()
+
+    @jax.jit
+    def step(x: Any, A: Any, a: Any, V: Any, v: Any) -> Any:
+        slope = jax.grad(lower, argnums=1)
+        W = jnp.zeros((A.shape[1], 10))
+        W = jax.lax.fori_loop(0, 10, lambda _, W: W - alpha * slope(x, W, A, a), W)
+        b = jax.grad(lambda W: losses(V @ W, v).mean())(W)
+        _, product = jax.linearize(lambda W: slope(x, W, A, a), W)
+
+        def conjugate(_: int, state: Any) -> Any:
+            u, r, p, rr = state
+            H = product(p)
+            t = rr / (p * H).sum()
+            u, r = u + t * p, r - t * H
+            new = (r * r).sum()
+            return u, r, r + new / rr * p, new
+
+        u, *_ = jax.lax.fori_loop(0, 5, conjugate, (jnp.zeros_like(b), b, b, (b * b).sum()))
+        return x + beta * jax.grad(lambda x: (slope(x, W, A, a) * u).sum())(x)
+
+    return lambda: np.asarray(step(start, A, a, V, v))
+
+
+FRAMEWORKS = {"torch": ("PyTorch", by_torch), "jax": ("JAX", by_jax)}
+
+
 def cleaning() -> str:
     spec = {
         "set": "clusters",
@@ -132,15 +213,16 @@ def cleaning() -> str:
     }
     data = labelled(spec, 1, None)
     train, valid = (Sample(A, Softmax(labels), 10) for A, labels in (data.train, data.valid))
-    hand, x = ByHand(data.train, data.valid, 1e-3), np.zeros(20000)
+    hand, x = ByHand(data.train, data.valid, 1e-3), np.random.default_rng(0).normal(size=20000)
     letters = {"beta": 100.0, "alpha": 0.5, "D": 10, "N_cg": 5, "steps": 1}
 
     def ours() -> Any:
         problem: Any = ExternalProblem(Cleaning(train, valid, 1e-3), "cleaning")
         return run_method(problem, "aid-bio", letters, x, budget={"iterations": 1}, record="last").x
 
-    both = ratio(ours, lambda: hand.step(x, 0.5, 100.0))
-    return f"20,000 x 785 x 10, one step of AID (10 gradients, 5 products): {both}"
+    rivals = {name: make(hand, x, 0.5, 100.0) for module, (name, make) in FRAMEWORKS.items() if find_spec(module)}
+    found = ratio(ours, by_hand=lambda: hand.step(x, 0.5, 100.0), **rivals)
+    return f"20,000 x 785 x 10, one step of AID (10 gradients, 5 products): {found}"
 
 
 def resident() -> int:

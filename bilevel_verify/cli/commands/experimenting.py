@@ -48,10 +48,10 @@ def _look_into(folder: Path, parts: list[Experiment], size: str) -> None:
 
     if not is_folder(folder):
         raise InputError(f"--data: {folder} is no folder")
-    asked = [one.size[size].real for one in parts if size in one.size and one.size[size].real]
+    asked = [one.size[size].data_at(str(folder)) for one in parts if size in one.size and one.size[size].real]
     if not asked:
         raise InputError(f"--data: none of these experiments reads files of yours at size {size}; leave it out")
-    for spec in asked:
+    for spec in {str(spec["set"]): spec for spec in asked}.values():
         ask_for(spec, folder)
 
 
