@@ -182,7 +182,7 @@ class Boxes:
     def entries(self, column: Interval) -> list[Interval]:
         return [column[:, i, 0] for i in range(column.lo.shape[1])]
 
-    def where_defined(self, value: Interval, numbers: Sequence[Interval], at: Sequence[Interval]) -> list[Interval]:
+    def where_defined(self, value: Interval, numbers: Sequence[Interval], at: Sequence[Any]) -> list[Interval]:
         """Derivatives say nothing on bounded boxes on which the function itself is not proved to be bounded.
 
         A derivative can have a value where its function has none: 1/t at -1, for log.

@@ -203,7 +203,7 @@ def blocks(
 ) -> Blocks:
     """Evaluate a function with its first two derivatives in an algebra; they are defined where it is itself."""
     first, *rest = function.second_order.run(algebra.arithmetic, z)
-    value = algebra.number(first, z)
+    value: Any = algebra.number(first, z)
     out = [value, *algebra.where_defined(value, rest, z)]
     dx, dz = function.dx, function.dz
     gradient, rows = out[1 : 1 + dz], [out[1 + dz + i * dz : 1 + dz + (i + 1) * dz] for i in range(dz)]
