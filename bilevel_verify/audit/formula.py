@@ -30,6 +30,8 @@ from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_
 ALIKE = 0.76
 """Likeness of two names above which one is taken for a misspelling of the other (``nu_f`` and ``nu_g`` are not)."""
 VECTOR_OPERATIONS = frozenset({"norm", "dot"})
+NO_LETTERS = frozenset({"nan", "inf", "infinity", "true", "false", "none"})
+"""Names that mean a value elsewhere: as letters they would be any positive number."""
 DECLARATION = re.compile(r"\s*([A-Za-z]\w*)\s*(?:=|in)\s*(.+)\s*\Z", re.DOTALL)
 
 
@@ -195,7 +197,12 @@ def _known_names(node: tree.Node, ranges: Mapping[str, str], text: str, vectors:
             what = "'@'" if isinstance(part, tree.MatrixMultiply) else f"{part.base}[...]"
             fix = "relations between numbers are judged here: write '*', and a letter for an entry"
             raise InputError(f"check: {what} has no value in {text!r} (column {part.column}); {fix}")
+        if isinstance(part, tree.Truth) and part is not node:
+            raise InputError(f"check: {part.value} in {text!r} is no number here: leave it out, or write 1 or 0")
     letters = free_letters(node) - NUMBERS
+    for name in sorted(letters):
+        if name.lower() in NO_LETTERS:
+            raise InputError(f"check: {name!r} in {text!r} is no number here: infinity is oo; name a letter otherwise")
     for name in sorted(letters - ranges.keys()):
         close = get_close_matches(name, ranges, n=1, cutoff=ALIKE)
         if close:

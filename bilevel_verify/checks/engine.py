@@ -135,7 +135,7 @@ def requests_of(
         raise InputError(f"verify: budget must be at least 1, not {budget}")
     for one_card, entry in statements_of(statement):
         if not callable(method):
-            _all_known(one_card, method_name(method, entry), (*(parameters or ()), *(values or ())))
+            all_known(one_card, method_name(method, entry), (*(parameters or ()), *(values or ())))
         request = Request(
             one_card,
             as_judged(one_card, with_settings(one_card, entry)),
@@ -150,7 +150,7 @@ def requests_of(
         yield request
 
 
-def _all_known(card: Card, method: str | None, names: Sequence[str]) -> None:
+def all_known(card: Card, method: str | None, names: Sequence[str]) -> None:
     """A letter that neither the card nor the method has is a slip: it would change nothing."""
     known = {*card.letters, *letters_of_method(method), *HORIZONS, TRIALS_LETTER}
     for name in names:

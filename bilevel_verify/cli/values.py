@@ -17,8 +17,8 @@ def numbers(text: str | None, option: str) -> list[float] | None:
     if text is None:
         return None
     parts = text.replace(",", " ").split()
-    if not parts:
-        raise ParameterError(f"{option}: no number in {text!r}")
+    if not parts or ("," in text and not all(part.strip() for part in text.split(","))):
+        raise ParameterError(f"{option}: no number {'in' if not parts else 'between commas in'} {text!r}")
     return [_number(part, option) for part in parts]
 
 

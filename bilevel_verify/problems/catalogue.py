@@ -93,6 +93,12 @@ def record(name: str) -> ProblemRecord:
     return records()[_resolve(name)]
 
 
+@cache
+def names() -> frozenset[str]:
+    """The names of all entries."""
+    return frozenset(path.stem for path in FOLDER.glob("*.toml"))
+
+
 @lru_cache(maxsize=1)
 def records() -> Mapping[str, ProblemRecord]:
     """All entries by name, sorted."""

@@ -8,10 +8,11 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from bilevel_verify.checks.engine import letters_needed, verify
+from bilevel_verify.checks.engine import all_known, letters_needed, verify
 from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.requests.request import Request, statements_of, tolerances, with_settings
 from bilevel_verify.checks.solvers.kinds import check_request, foreign, need_eps
+from bilevel_verify.checks.solvers.running import method_name
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import BilevelVerifyError, InputError
@@ -110,6 +111,8 @@ def request_for(
     if len(found) != 1:
         raise InputError(f"{statement} has {len(found)} statements; name one of them, as in {statement}/ID")
     card, entry = found[0]
+    if not callable(method):
+        all_known(card, method_name(method, entry), (*(parameters or ()), *(values or ())))
     options = {"budget": budget, "seed": seed, "record": "all"}
     judged = as_judged(card, with_settings(card, entry))
     request = Request(card, judged, method, dict(parameters or {}), dict(values or {}), None, options)

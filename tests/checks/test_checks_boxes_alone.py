@@ -187,7 +187,7 @@ def test_a_gap_of_nothing_is_no_strict_relation(op: str, monkeypatch: pytest.Mon
 
     class World(boxes._World):
         def __init__(self, *given: Any) -> None:
-            self.offsets = []
+            self.offsets, self.solvable = [], np.ones(3, dtype=bool)
 
         def number(self, node: Any) -> Smooth:
             low, high = np.array([0.5, 0.0, -0.5]), np.array([1.0, 1.0, 1.0])
@@ -247,9 +247,9 @@ def test_formulas_are_asked_over_the_boxes_or_at_their_centres(
     """y* is enclosed where the formula is asked, and each of the two is made once."""
     enclosed: list[Any] = []
 
-    def enclose(where: Any, *_: Any) -> tuple[list[Interval]]:
+    def enclose(where: Any, *_: Any) -> tuple[list[Interval], None]:
         enclosed.append(where)
-        return ([interval(0, 0)],)
+        return [interval(0, 0)], None
 
     level = SimpleNamespace(
         enclose=enclose, solve=lambda centre, weights, start: SimpleNamespace(y=np.zeros((len(centre), 1)))
@@ -344,3 +344,27 @@ def test_no_norm_of_two_numbers_ends_below_the_true_one() -> None:
     found = _norm([Interval(part, part) for part in parts])
     for low, high, a, b in zip(found.lo.tolist(), found.hi.tolist(), *parts.tolist(), strict=True):
         assert Fraction(low) ** 2 <= Fraction(a) ** 2 + Fraction(b) ** 2 <= Fraction(high) ** 2
+
+
+def test_nothing_is_proved_on_boxes_without_a_known_minimiser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """phi = f(x) needs no y*, but where g has no minimiser there is no phi."""
+    inf = float("inf")
+    unknown = Interval(np.array([0.0, -inf]), np.array([0.0, inf]))
+    level = SimpleNamespace(
+        enclose=lambda *_: ([unknown], None),
+        solve=lambda centre, weights, start: SimpleNamespace(y=np.zeros((len(centre), 1))),
+    )
+    truth = SimpleNamespace(points=SimpleNamespace(level=level), model=SimpleNamespace(lower="g"))
+    case: Any = SimpleNamespace(instance=SimpleNamespace(truth=truth), functions=SimpleNamespace(lam=None))
+
+    def number(world: Any, node: Any) -> boxes.Smooth:
+        world.hyper(True)
+        edge = 1.0 if node == "right" else 0.0
+        return boxes.Smooth(Interval(np.full(2, edge), np.full(2, edge)))
+
+    monkeypatch.setattr(boxes._World, "number", number)
+    monkeypatch.setattr(formulas, "Hyper", lambda *_: None)
+    link = SimpleNamespace(left=SimpleNamespace(tree="left"), right=SimpleNamespace(tree="right"), op="<=")
+    ends = np.array([[0.0], [1.0]]), np.array([[1.0], [2.0]])
+    found = boxes._judge_boxes(case, SimpleNamespace(link=link), "x", *ends)  # type: ignore[arg-type]
+    assert found.tolist() == [True, False]

@@ -225,10 +225,10 @@ def test_a_joint_is_named_with_its_place() -> None:
 
 
 def test_the_range_of_an_argument_covers_its_box() -> None:
-    low, high = smoothness._range_of(X * Y - X, structure_of(X * Y, VARIABLES), box((1.0, 2.0), (-3.0, 5.0)))
+    low, high = smoothness.range_of(X * Y - X, structure_of(X * Y, VARIABLES), box((1.0, 2.0), (-3.0, 5.0)))
     assert low <= -8.0 <= low + 1.0
     assert high - 1.0 <= 9.0 <= high
-    exact = smoothness._range_of(X + 2 * Y, structure_of(X * Y, VARIABLES), box((1.0, 2.0), (-3.0, 5.0)))
+    exact = smoothness.range_of(X + 2 * Y, structure_of(X * Y, VARIABLES), box((1.0, 2.0), (-3.0, 5.0)))
     assert exact == pytest.approx((-5.0, 12.0))
 
 

@@ -52,7 +52,11 @@ def by_the_package(method):
 def test_the_packages_own_methods_agree_line_for_line(method):
     source = printed(method)
     counts = method != "ragd-gs"  # its stopping test asks the kit's oracles here, which the paper does not count
-    fitting = (case for data in examples(10, SEED) if (case := example(method, data)) is not None)
+    fitting = (case for data in examples(20, SEED) if (case := example(method, data)) is not None)
+    if method == "agm-conceptual":  # it projects on the solutions of the lower level, which need a description
+        fitting = (
+            case for case in fitting if bv.truth(case[0].instance.problem()).simple.solutions.reduced is not None
+        )
     cases = list(itertools.islice(fitting, 2))
     assert cases, f"BILEVEL_VERIFY_SEED={SEED}"
     for case in cases:

@@ -122,7 +122,7 @@ def _judge_boxes(case: Case, judged: Judged, letter: str, low: np.ndarray, high:
         if judged.link.op in (">=", ">"):
             gap = -gap
         strict = judged.link.op in ("<", ">")
-        return np.asarray(gap.lo > 0) if strict else np.asarray(gap.lo >= 0)
+        return np.asarray(gap.lo > 0 if strict else gap.lo >= 0) & world.solvable
 
 
 class _World:
@@ -140,6 +140,8 @@ class _World:
         self.offsets = [box - point for box, point in zip(self.boxes, self.points)]
         self.level = case.instance.truth.points.level
         self._kept: dict[str, Any] = {}
+        self.solvable = np.ones(self.n, dtype=bool)
+        """Boxes on which every minimiser that was asked for is known to exist; what rests on none says nothing."""
 
     # --- truth over boxes ---------------------------------------------------------------------------------------------
 
@@ -168,7 +170,7 @@ class _World:
         if key not in self._kept:
             where = self.boxes if wide else self.points
             model = self.case.instance.truth.model
-            y = [] if model.lower is None else self.level.enclose(where, self.solved(False))[0]
+            y = [] if model.lower is None else self._minimisers(where)
             self._kept[key] = Hyper(self.algebra, model, where, y)
         return self._kept[key]
 
@@ -180,11 +182,17 @@ class _World:
         if key not in self._kept:
             where = self.boxes if wide else self.points
             weights = self.lam()
-            y = self.level.enclose(where, self.solved(False))[0]
-            y_lam = self.level.enclose(where, self.solved(True), weights)[0]
+            y, y_lam = self._minimisers(where), self._minimisers(where, weights)
             model = self.case.instance.truth.model
             self._kept[key] = Penalty(self.algebra, model, weights, where, y, y_lam)
         return self._kept[key]
+
+    def _minimisers(self, where: list[Interval], weights: Interval | None = None) -> list[Interval]:
+        """Enclosures of y*, or of y*_lam; they are unbounded where no minimiser is proved to exist."""
+        found, _ = self.level.enclose(where, self.solved(weights is not None), weights)
+        for y in found:
+            self.solvable &= np.isfinite(y.lo) & np.isfinite(y.hi)
+        return found
 
     # --- trees --------------------------------------------------------------------------------------------------------
 
@@ -279,9 +287,7 @@ class _World:
     def named(self, name: str) -> Entries:
         """A vector- or matrix-valued truth over the boxes."""
         if name in ("y_star", "y_star_lam"):
-            lam = name == "y_star_lam"
-            weights = self.lam() if lam else None
-            y = tuple(self.level.enclose(self.boxes, self.solved(lam), weights)[0])
+            y = tuple(self._minimisers(self.boxes, self.lam() if name == "y_star_lam" else None))
             return Entries((len(y),), y)
         sources = {
             "grad_phi": (self.hyper, "gradient"),

@@ -16,6 +16,7 @@ from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.methods.run import ENDED
+from bilevel_verify.problems.catalogue import names
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.card_parts import Link, Mark
 from bilevel_verify.theorems.origins import not_given, unread_claims
@@ -229,7 +230,7 @@ def command(case: Case) -> str:
     request = case.request
     words = ["bilevel-verify", "verify", request.name]
     problem = case.problem
-    words += ["--problem", request.label or (f"zoo:{problem.name}" if problem.name else "PROBLEM.toml")]
+    words += ["--problem", request.label or (f"zoo:{problem.name}" if problem.name in names() else "PROBLEM.toml")]
     if case.eps is not None:
         words += ["--eps", f"{case.eps:g}" if float(f"{case.eps:g}") == case.eps else repr(case.eps)]
     words += ["--x0=" + ",".join(repr(float(a)) for a in case.instance.start)]

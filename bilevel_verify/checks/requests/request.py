@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.errors import InputError
+from bilevel_verify.problems.family import LETTERS
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Card, Statement
 from bilevel_verify.theorems.library import find_statement, load_card
@@ -113,8 +114,6 @@ def members(eps: float | Sequence[float] | None, sweep: Mapping[str, Sequence[fl
     ------
     InputError : more than one other letter, or a letter that no family knows.
     """
-    from bilevel_verify.problems.family import LETTERS
-
     others = dict(sweep or {})
     known = [name for name in (*LETTERS, *HORIZONS) if name != "eps"]
     if len(others) > 1 or any(name not in known for name in others):
@@ -137,6 +136,11 @@ def instance_problem(family: Problem | str, member: Member) -> Problem:
     InputError : a family without its letters, or something that is no problem.
     """
     if isinstance(family, Problem):
+        for name in member:
+            if name in LETTERS and name != "eps" and name not in HORIZONS:
+                raise InputError(
+                    f"sweep: {name} changes nothing of {family.name or 'this problem'}, which is no family"
+                )
         return family
     if isinstance(family, str):
         from bilevel_verify.problems.catalogue import zoo

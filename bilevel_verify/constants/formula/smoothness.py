@@ -134,7 +134,7 @@ def _atom_jumps(node: sympy.Expr, structure: Structure, domain: Domain) -> Itera
         return
     name, order, parameters, argument = known
     function = scalar(name, *(Fraction(int(p.p), int(p.q)) for p in parameters))
-    low, high = _range_of(argument, structure, domain)
+    low, high = range_of(argument, structure, domain)
     smooth, places = kinks(Derived(function, order) if order else function, low, high)
     if math.isinf(smooth):
         return
@@ -142,7 +142,8 @@ def _atom_jumps(node: sympy.Expr, structure: Structure, domain: Domain) -> Itera
     yield Jump(jump.order, jump.text, jump.where, False)
 
 
-def _range_of(expression: Expr, structure: Structure, domain: Domain) -> tuple[float, float]:
+def range_of(expression: Expr, structure: Structure, domain: Domain) -> tuple[float, float]:
+    """Enclosure of the values of a formula on a domain."""
     from bilevel_verify.symbolic.program import program_of
 
     arithmetic = JetArithmetic(len(structure.variables), 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 from sympy import Expr
 
 from bilevel_verify.constants.bound.bounds import Bound
@@ -17,6 +18,7 @@ from bilevel_verify.constants.formula.domain import one_period
 from bilevel_verify.constants.formula.structure import Ridge
 from bilevel_verify.constants.groups.composition import sampled_convexity, special_extremes
 from bilevel_verify.constants.groups.part import TOLERANCE, Part
+from bilevel_verify.constants.groups.weighted import without_weighted_ridges
 from bilevel_verify.constants.search.branch import Cuts, Known, supremum
 from bilevel_verify.constants.search.sampling import climb, sample_points
 from bilevel_verify.intervals.elementary import ball_ends
@@ -26,6 +28,21 @@ from bilevel_verify.numbers.rounding import Array, enclose
 
 def convexity(part: Part) -> Bound:
     """``inf lambda_min(nabla^2_yy)``."""
+    found = _of_the_whole(part)
+    fewer = None if found.upper - found.lower <= TOLERANCE[2] * abs(found.upper) else without_weighted_ridges(part)
+    if fewer is None:
+        return found
+    others, more = fewer
+    inner = _of_the_whole(others)
+    least = float(np.nextafter(inner.lower + more, -math.inf)) if more else inner.lower
+    if not least > found.lower:
+        return found
+    why = Reason("weighted ridges w(x) phi(c'y) apart: rank one each", f"mu >= {least:.9g}", (inner.why,))
+    return Bound(found.upper, least, True, "calculus", why, None, False, found.witness)
+
+
+def _of_the_whole(part: Part) -> Bound:
+    """The same with all terms together."""
     lost = smoothness.first_jump(part.structure, part.domain, (part.model.y,))
     if lost is not None and lost.order < 2:
         return _nonsmooth_convexity(part, lost)

@@ -252,7 +252,7 @@ def second_order(method: str) -> Callable[..., FloatArray]:
 
         mu, L = asked.mu, asked.L
         steps, lam = math.ceil(math.sqrt(L / mu) * 30) + 10, 1e4
-        letters = {"M": 60.0, "T": 400, "m": 2, "rho_bar": 60.0, "K": steps, "K1": steps, "K2": steps, "lam": lam}
+        letters = {"M": 240.0, "T": 1600, "m": 2, "rho_bar": 240.0, "K": steps, "K1": steps, "K2": steps, "lam": lam}
         letters |= {"l1": L, "kappa1": L / mu, "l2": lam * L + 8, "kappa2": L / mu, "eps": 0.3 * eps}
         problem = asked.instance.problem()
         found = run_method(problem, method, letters, x0, compiled=False, budget=10**6)
