@@ -71,7 +71,7 @@ def _claim_of_row(row: Json) -> Json:
     text = f"{row['left'] or ''} {row['right'] or ''}".strip()
     return bare_claim(
         row["claim"],
-        over=row["kind"] or "",
+        over=row.get("kind") or "",
         printed=[row["printed"]] if row["printed"] else [],
         stated=[row["stated"]] if row.get("stated") else [],
         reading=row.get("reading") or "",

@@ -50,6 +50,7 @@ def case_of(*premises: Premise, claims: tuple[Claim, ...] = (), **changes: Any) 
         "run": None,
         "trajectory": None,
         "in_blocks": None,
+        "seen": None,
         "contained": None,
         "evaluator": lambda claim: Evaluator({}),
         "evaluator_again": lambda claim: Evaluator({}),
@@ -257,13 +258,14 @@ def test_a_thinned_run_is_judged_in_blocks(monkeypatch: pytest.MonkeyPatch) -> N
     + [("finished", False), ("stationary", False)],
 )
 def test_places_of_a_run(monkeypatch: pytest.MonkeyPatch, status: str, cut: bool) -> None:
-    def judge_claims(claims: Any, *given: Any, again: Any) -> list[Any]:
+    def judge_claims(claims: Any, *given: Any, again: Any, seen: Any) -> list[Any]:
         assert given == (case.evaluator, case.trajectory, case.forget, cut)
         assert again is case.evaluator_again
+        assert seen is case.seen
         return [("whole", claim.id) for claim in claims]
 
     monkeypatch.setattr(along, "judge_claims", judge_claims)
-    case = case_of(trajectory=SimpleNamespace(run=SimpleNamespace(status=status)))
+    case = case_of(trajectory=SimpleNamespace(run=SimpleNamespace(status=status)), seen=lambda *place: None)
     assert along._judged(case, [STEP, RUN, EPOCHS]) == [("whole", "step"), ("whole", "run"), ("whole", "epochs")]
     case.in_blocks = SimpleNamespace(judged=lambda claims: [("block", claim.id) for claim in claims])
     found = along._judged(case, [STEP, RUN, EPOCHS])

@@ -121,7 +121,7 @@ def test_the_columns_of_a_latex_table_are_chosen(tmp_path: Path, capsys) -> None
     assert main([*words, "claim,eps,formula,certainty"]) == 0
     table = (tmp_path / "tables" / "rows.tex").read_text(encoding="utf-8")
     assert r"claim & $\varepsilon$ & formula & certainty \\" in table
-    assert table.count(r"\resizebox") == 1
+    assert table.count(r"\resizebox{") == 1
     assert main([*words, "clam"]) == 2
     assert "did you mean 'claim'" in capsys.readouterr().err
 

@@ -320,4 +320,4 @@ def test_claims_of_a_card_that_is_not_here_are_shown_as_their_rows_have_them() -
     assert a["parsed"] == [r"f\left(x_{k + 1}\right) \le \left(1 - \frac{m}{L}\right)\,\delta"]
     assert (b["printed"], b["parsed"]) == ([r"a\le b"], [])
     assert c["parsed"] == [r"\text{f(x[k <= 1}"]
-    assert (d["text"], d["parsed"]) == (["x in Z"], [])
+    assert (d["text"], d["parsed"]) == (["x in Z"], [r"\text{x in Z}"])
