@@ -63,6 +63,7 @@ def test_a_true_claim_survives_and_is_never_said_to_hold(tmp_path: Path) -> None
 def test_a_false_claim_is_refuted_and_verify_repeats_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (found,) = findings(tmp_path, "(3/4)")
     assert found.verdict == "refuted"
+    assert (found.row.details["op"], found.row.right[:3]) == ("<=", "-(3")
     folder = tmp_path / "instances"
     folder.mkdir()
     words = shlex.split(found.row.reproduce)
