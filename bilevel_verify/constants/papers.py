@@ -106,9 +106,11 @@ def read_letter(name: str, data: Mapping[str, Any], where: str) -> Letter:
     partner = _words(data, "partner", f"{where}, {name}")
     least = {"norm": 1, "exponent": 1, "hoelder": 1, "gradient": 1}.get(measure, 0)
     if measure == "strong convexity" and (len(parts) != 1 or parts[0][1] not in ("xx", "yy", "zz")):
-        raise InputError(f'{where}, {name}: a curvature is of one block of one function; write of = ["g:yy"]')
+        fix = 'write of = ["g:yy"], on one level of = ["f:xx"]'
+        raise InputError(f"{where}, {name}: a curvature is of one block of one function; {fix}")
     if measure == "Polyak-Lojasiewicz" and (len(parts) != 1 or len(parts[0][1]) != 1):
-        raise InputError(f'{where}, {name}: the inequality is about one gradient; write of = ["g:y"]')
+        fix = 'write of = ["g:y"], on one level of = ["f:x"]'
+        raise InputError(f"{where}, {name}: the inequality is about one gradient; {fix}")
     if len(parts) < least:
         raise InputError(f'{where}, {name}: of is missing; write of = ["f:zz"], a function and its derivative')
     if len(partner) != (2 if measure == "ratio" else 1 if measure in ("exponent", "hoelder", "error bound") else 0):

@@ -23,6 +23,7 @@ from bilevel_verify.checks.instances.case import Case
 from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.judging.along import BITS, places_of_run
 from bilevel_verify.checks.judging.attack import attacked_places
+from bilevel_verify.checks.judging.rows import status_reason
 from bilevel_verify.checks.requests.request import Request
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.methods.run import ENDED
@@ -145,7 +146,14 @@ def _shares(case: Case, targets: Sequence[Target], found: Sequence[Judged]) -> S
         closest = tally.closest
         if closest is not None and -inf < ratio_of(closest):
             shares[target.name] = _share(closest, premises)
-    return Screened(shares, "" if shares else "no place decides a claim", places)
+    return Screened(shares, "" if shares else _nothing(case), places)
+
+
+def _nothing(case: Case) -> str:
+    """Why a candidate decides nothing: pseudo-code that cannot be carried out says where."""
+    if case.run is not None and case.run.status == "interrupted" and case.run.note:
+        return status_reason(case.run.status, case.run.note)
+    return "no place decides a claim"
 
 
 def unfinished(case: Case) -> bool:

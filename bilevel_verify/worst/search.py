@@ -36,7 +36,7 @@ SILENT = 3
 """Rounds after which a search gives up whose candidates decide nothing."""
 ATTAINED = 1 - 1e-9
 """A claim whose share is this large is not searched any further."""
-NUMBERS = re.compile(r"(?<![\w-])-?\d[\d./e+-]*")
+NUMBERS = re.compile(r"(?<![\w-])(?<!\bline )-?\d[\d./e+-]*")
 """Reasons that differ in their numbers alone are counted together."""
 Progress = Callable[[int, float], None]
 """Called after each candidate: how many were tried, seconds."""

@@ -63,6 +63,7 @@ def test_a_true_claim_survives_and_is_never_said_to_hold(tmp_path: Path) -> None
 def test_a_false_claim_is_refuted_and_verify_repeats_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (found,) = findings(tmp_path, "(3/4)")
     assert found.verdict == "refuted"
+    assert (found.row.details["op"], found.row.right[:3]) == ("<=", "-(3")
     folder = tmp_path / "instances"
     folder.mkdir()
     words = shlex.split(found.row.reproduce)
@@ -74,6 +75,17 @@ def test_a_false_claim_is_refuted_and_verify_repeats_it(tmp_path: Path, capsys: 
     again = json.loads(capsys.readouterr().out)["rows"][0]
     assert again["verdict"] == "refuted"
     assert again["measured"] == found.row.measured
+
+
+def test_steps_that_cannot_be_carried_out_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "steps.toml"
+    steps = "x[0] = x_int  # 1\nx[1] = x[0] - eta*grad_f  # 2\nreturn x[1]  # 3"
+    algorithm = f'[[algorithm]]\nid = "a"\ninputs = ["x_int", "eta"]\nsteps = """\n{steps}\n"""\n'
+    text = CARD.replace('method = "gradient-descent"', 'algorithm = "a"')
+    path.write_text(text.replace("FACTOR", "(1/2)") + algorithm, encoding="utf-8")
+    (found,) = instance_findings([load_card(path)], instances=3)
+    assert found.verdict == "undecided"
+    assert "cannot be carried out: line 2: a function without its arguments" in found.row.reason
 
 
 def test_nothing_is_attacked_where_nothing_was_asked_for(tmp_path: Path) -> None:

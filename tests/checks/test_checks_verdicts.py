@@ -685,10 +685,10 @@ def test_a_run_cut_short(status: str, over: str, left: str, op: str, tally: Tall
     ("status", "kind"), [("precision", "precision"), ("not finite", "precision"), ("diverged", "precision")]
 )
 def test_why_a_run_ended(status: str, kind: str) -> None:
-    assert rows._status_reason(status) == f"{kind}: the run ended as {status}"
-    assert rows._status_reason("interrupted") == "budget: the run ended as interrupted"
-    assert rows._status_reason("interrupted", "line 3: x") == "hypothesis: the steps cannot be carried out: line 3: x"
-    assert rows._status_reason("budget", "line 3: x") == "budget: the run was not finished"
+    assert rows.status_reason(status) == f"{kind}: the run ended as {status}"
+    assert rows.status_reason("interrupted") == "budget: the run ended as interrupted"
+    assert rows.status_reason("interrupted", "line 3: x") == "hypothesis: the steps cannot be carried out: line 3: x"
+    assert rows.status_reason("budget", "line 3: x") == "budget: the run was not finished"
 
 
 def test_a_run_below_the_precision_decides_no_end() -> None:

@@ -78,6 +78,8 @@ def test_sets_of_one_key_are_not_confused() -> None:
         ({"measure": "strong convexity", "of": ["g:yyy"]}, "one block of one function"),
         ({"measure": "strong convexity", "of": ["g:xy"]}, "one block of one function"),
         ({"measure": "strong convexity", "of": ["f:xx", "g:yy"]}, "one block of one function"),
+        ({"measure": "strong convexity", "of": ["f:x"]}, 'on one level of = \\["f:xx"\\]'),
+        ({"measure": "Polyak-Lojasiewicz", "of": ["f:xx"]}, 'on one level of = \\["f:x"\\]'),
     ],
 )
 def test_what_is_no_definition(data: dict[str, object], says: str) -> None:

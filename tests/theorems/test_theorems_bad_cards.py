@@ -119,6 +119,10 @@ CASES = {
     "defined but not declared": (changed('eta = "1/(4*L)"', 'zeta = "1/(4*L)"'), "is defined but not declared"),
     "chain without relation": (changed('"<= 1"]', '"1"]'), "a member after the first begins with <=, <, ==, >= or >"),
     "steps": (changed("return x_int", "import os; return x_int"), "steps: line 1: "),
+    "calls of a part": (
+        changed('left = "iterations"', 'left = "calls(grad_y_g)"'),
+        "calls(...) needs one oracle kind (column 1): one of any, grad_f, grad_g, ",
+    ),
     "claim twice": (changed("[[inequality]]", SECOND_CLAIM + "[[inequality]]"), 'claim "iterations" occurs twice'),
 }  # fmt: skip
 

@@ -16,7 +16,8 @@ from bilevel_verify.theorems.card import Algorithm
 from bilevel_verify.theorems.pseudocode.executability import static_findings
 from bilevel_verify.theorems.pseudocode.functions import LiteralFunctions
 from bilevel_verify.theorems.pseudocode.interpreter import interpret
-from bilevel_verify.theorems.pseudocode.numbers import Multiprecision
+from bilevel_verify.theorems.pseudocode.numbers import LinearOperator, Multiprecision
+from bilevel_verify.theorems.pseudocode.trial import SILENT
 
 BROKEN = """
 x[0] = x_int; k = 0                              # 1
@@ -90,6 +91,15 @@ def test_what_is_for_numbers_is_undefined_for_vectors_and_functions(expression: 
     (finding,) = interpret(read_program(f"return {expression}"), inputs, {}).findings
     assert finding.kind == "undefined"
     assert finding.line
+
+
+@pytest.mark.parametrize("expression", ["A*v", "v + A", "A + A", "2*A", "-A", "A*v/A", "sum(A, (i, 1, 2))"])
+def test_a_matrix_that_is_only_multiplied_ends_the_run_and_accuses_nobody(expression: str) -> None:
+    inputs = {"v": np.array([1.0, 2.0]), "A": LinearOperator(lambda vector: 2.0 * vector)}
+    (finding,) = interpret(read_program(f"return {expression}"), inputs, {}).findings
+    assert (finding.kind, finding.kind in SILENT) == ("unsupported", True)
+    assert "only multiplied" in finding.message
+    assert np.array_equal(interpret(read_program("return -(A @ v)*2"), inputs, {}).outputs[0], [-4.0, -8.0])
 
 
 @pytest.mark.parametrize(

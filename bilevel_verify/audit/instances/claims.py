@@ -90,7 +90,7 @@ def _finding(card: Card, entry: Statement, target: Target, found: Attacked) -> F
         why = max(found.skipped, key=lambda reason: found.skipped[reason], default="no place decides it")
         return Finding(_row(card, entry, target, "none", f"no instance of {found.tried} decides it: {why}"))
     if best.verdict == "refuted" and best.row is not None:
-        return _counterexample(card, entry, best)
+        return _counterexample(card, entry, target, best)
     survived = found.survived[target.name]
     share = f"largest ratio {best.ratio:.6g} ({best.share.certainty})"
     reason = f"survived {survived} instances, {share} on {best.candidate}"
@@ -103,15 +103,16 @@ def _finding(card: Card, entry: Statement, target: Target, found: Attacked) -> F
                            details=details))  # fmt: skip
 
 
-def _counterexample(card: Card, entry: Statement, best: Tightness) -> Finding:
-    """The row of ``verify``, and the problem file that repeats it."""
+def _counterexample(card: Card, entry: Statement, target: Target, best: Tightness) -> Finding:
+    """The row of ``verify``, its relation apart as in all rows of an audit, and the problem file that repeats it."""
     assert best.row is not None
     one, name = best.candidate, instance_name(card, entry, best.claim)
     words = ["bilevel-verify", "verify", _named(card, entry), "--problem", f"instances/{name}"]
     words += [] if one.eps is None else ["--eps", repr(one.eps)]
     words += ["--x0=" + ",".join(repr(number) for number in one.x0)]
-    details = {**best.row.details, "instance": instance_file(best), "instance_file": name}
-    row = replace(best.row, reproduce=shlex.join(words), details=details, known_refuted=best.known_refuted)
+    details = {**best.row.details, "instance": instance_file(best), "instance_file": name, "op": target.link.op}
+    row = replace(best.row, reproduce=shlex.join(words), details=details, known_refuted=best.known_refuted,
+                  right=str(target.link.right))  # fmt: skip
     point = {**one.knobs, "x0": str(list(one.x0)), **({} if one.eps is None else {"eps": repr(one.eps)})}
     return Finding(row, printed=row.printed, counterexample=point)
 

@@ -48,7 +48,7 @@ def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, st
         if cut and verdict == "refuted" and any(premise.along for premise in case.premises):
             return (
                 "undecided",
-                f"{_status_reason(case.run.status, case.run.note)}, and with it its conditions; {reason}",
+                f"{status_reason(case.run.status, case.run.note)}, and with it its conditions; {reason}",
             )
     claimed = as_claimed(case, judged.claim, (verdict, reason), judged.link)
     if claimed[0] == "refuted":
@@ -90,7 +90,7 @@ def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tup
     if verdict == "not applicable" or rests_on_the_end(judged.claim):
         if verdict == "refuted" and status == "budget" and stays_violated(judged):
             return verdict, f"{reason}; the run was not even finished"
-        return "undecided", _status_reason(status, case.run.note)
+        return "undecided", status_reason(status, case.run.note)
     if verdict == "holds":
         return verdict, f"over the first {case.run.iterations} iterations ({status})"
     return verdict, reason
@@ -104,7 +104,7 @@ def seen_in_digits(case: Case) -> str:
     return f"over {part}, in {case.digits} digits: {case.below_precision}"
 
 
-def _status_reason(status: str, note: str = "") -> str:
+def status_reason(status: str, note: str = "") -> str:
     """Why a run that did not end by itself decides nothing; pseudo-code that cannot be carried out says where."""
     if status == "budget":
         return "budget: the run was not finished"

@@ -14,7 +14,7 @@ class ScriptFinding:
     """Something that the printed text does not say or cannot do.
 
     ``kind`` is one of ``unassigned``, ``non-integer index``, ``empty range``, ``division by zero``, ``not a number``,
-    ``undefined``, ``unknown function``, ``unused input``, ``unassigned output``, ``unsupplied input``,
+    ``undefined``, ``unknown function``, ``unsupported``, ``unused input``, ``unassigned output``, ``unsupplied input``,
     ``unreachable exit``, ``budget``, ``no output``.
     """
 

@@ -146,8 +146,7 @@ class Expressions:
                 return self.power(self.value(a), self.value(b))
             case tree.Negate(operand=a):
                 found = self.value(a)
-                if callable(found):
-                    raise Halt("undefined", "a function without its arguments is no number", self.line)
+                self.operand(found)
                 return -found
             case tree.Modulo(left=a, right=b):
                 left, right = pair(self.field, *self.numbers("'%'", self.value(a), self.value(b)))
@@ -185,10 +184,17 @@ class Expressions:
             left, right = pair(self.field, total, value)
             if is_array(left) and is_array(right) and left.shape != right.shape:
                 raise Halt("undefined", f"shapes {left.shape} and {right.shape} do not fit", self.line)
-            if callable(left) or callable(right):
-                raise Halt("undefined", "a function without its arguments is no number", self.line)
+            self.operand(left)
+            self.operand(right)
             total = self.bounded(operation(left, right))
         return total
+
+    def operand(self, value: Value) -> None:
+        """Refuse in sums and products what is neither a number nor an array."""
+        if callable(value):
+            raise Halt("undefined", "a function without its arguments is no number", self.line)
+        if isinstance(value, LinearOperator):  # asked by products alone, each of which is counted
+            raise Halt("unsupported", "a Hessian is only multiplied: hess_yy_g(x, y) @ v, v a vector", self.line)
 
     def bounded(self, value: Value) -> Value:
         """Exact numbers of at most ``MAXIMAL_BITS`` bits."""

@@ -21,8 +21,8 @@ from bilevel_verify.theorems.pseudocode.literal import Options, execute
 from bilevel_verify.theorems.pseudocode.numbers import LinearOperator
 
 BUDGET = 4_000
-SILENT = ("budget", "unknown function")
-"""Endings that show nothing about the paper: a trial is short, and not every function of a paper is there."""
+SILENT = ("budget", "unknown function", "unsupported")
+"""Endings that show nothing about the paper: a trial is short, and not all that a paper computes can be run here."""
 STARTS = ([0.3], [0.0], [2.0])
 NUMBERS: Mapping[str, Any] = {
     "eta": 0.1, "theta": 0.3, "K": 4, "B": 0.05, "B0": 0.2, "c": 2.0, "eps": 0.05, "L": 2.0, "rho": 1.0, "r": 0.01,

@@ -278,9 +278,8 @@ def check(node: Node, names: Names, place: Place, text: str, bound: frozenset[st
         case tree.Call(function="calls", arguments=arguments):
             kind = arguments[0].name if len(arguments) == 1 and isinstance(arguments[0], tree.Letter) else ""
             if kind not in ORACLE_KINDS:
-                raise place.fail(
-                    f"calls(...) needs one oracle kind (column {node.column}){nearest(kind, ORACLE_KINDS)}"
-                )
+                kinds = f"one of {', '.join(sorted(ORACLE_KINDS))}"
+                raise place.fail(f"calls(...) needs one oracle kind (column {node.column}): {kinds}")
             return
         case tree.Call() if wrong := misuse(node):
             raise place.fail(f"{wrong} (column {node.column})")
