@@ -29,6 +29,8 @@ FULL, QUICK = 16, 3
 """Instances for each statement in a full and in a quick audit."""
 QUICK_STATEMENTS = 3
 """Statements of a paper that a quick audit attacks, theorems first: the work is small and always the same."""
+ROUNDING = 1e-9
+"""A share that exceeds 1 by less is that of a bound that is attained."""
 GRAVEST = ("theorem", "proposition", "corollary", "lemma")
 
 
@@ -96,7 +98,8 @@ def _finding(card: Card, entry: Statement, target: Target, found: Attacked) -> F
     reason = f"survived {survived} instances, {share} on {best.candidate}"
     if best.ratio > 1:
         again = best.verdict or "not judged"
-        reason = f"above its bound in the search, {share}, {again} when repeated: {best.candidate}"
+        found_there = "above its bound" if best.ratio > 1 + ROUNDING else "equal to its bound but for rounding"
+        reason = f"{found_there} in the search, {share}, {again} when repeated: {best.candidate}"
     row = _row(card, entry, target, "attack", reason)
     details = {**row.details, "instances": survived, "tightness": best.ratio, "instance": instance_file(best)}
     return Finding(replace(row, measured=best.share.measured, bound=best.share.bound, where=best.share.where,
