@@ -25,6 +25,12 @@ from bilevel_verify.theorems.card_parts import Condition, Expression, LetterSpec
 pytestmark = pytest.mark.fast
 
 
+@pytest.fixture(autouse=True)
+def zoo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The problem of these tests is an entry of the zoo; what is none is named as a file to be given."""
+    monkeypatch.setattr(rows, "names", lambda: frozenset({"bowl"}))
+
+
 def link(left: str = "f(x[k])", op: str = "<=", right: str = "10", **more: Any) -> Link:
     return Link(Expression(parse(left), left), op, Expression(parse(right), right), **more)
 
@@ -241,6 +247,9 @@ def test_the_command_repeats_the_request() -> None:
     words = shlex.split(rows.command(case))
     assert "--method" not in words
     assert words[words.index("--problem") + 1] == "zoo:bowl"
+    with pytest.MonkeyPatch.context() as none:
+        none.setattr(rows, "names", lambda: frozenset())
+        assert "PROBLEM.toml" in shlex.split(rows.command(case))
     nameless = words_of(problem=SimpleNamespace(name="", knobs={}))
     assert nameless[nameless.index("--problem") + 1] == "PROBLEM.toml"
 

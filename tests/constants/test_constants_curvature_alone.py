@@ -21,7 +21,7 @@ from bilevel_verify.constants.calculus.forms import Form
 from bilevel_verify.constants.formula.domain import Domain, one_period
 from bilevel_verify.constants.formula.structure import normalise, structure_of
 from bilevel_verify.constants.groups import convexity as convexity_module
-from bilevel_verify.constants.groups.convexity import _nonsmooth_convexity, _search_convexity, convexity
+from bilevel_verify.constants.groups.convexity import _nonsmooth_convexity, _of_the_whole, _search_convexity, convexity
 from bilevel_verify.constants.groups.part import Part
 from bilevel_verify.constants.search.branch import Supremum
 from bilevel_verify.intervals.elementary import balls_in_use
@@ -150,11 +150,11 @@ class Curved:
 
 def test_a_closed_curvature_is_rounded_down(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Curved(monkeypatch, closed=sympy.sqrt(2), free=True)
-    found = convexity(case.part)
+    found = _of_the_whole(case.part)
     assert found == Bound(found.lower, found.lower, True, "exact", found.why, sympy.sqrt(2), True, {"a": 1.0})
     assert Fraction(found.lower) ** 2 < 2 < Fraction(math.nextafter(found.lower, 2)) ** 2
     case = Curved(monkeypatch, closed=sympy.sqrt(2), free=False)
-    assert convexity(case.part) == "searched"  # type: ignore[comparison-overlap]
+    assert _of_the_whole(case.part) == "searched"  # type: ignore[comparison-overlap]
     assert case.balls == [True]
 
 
@@ -182,7 +182,7 @@ def test_when_a_bound_of_curvature_is_enough(
     for order in (1, 3):
         monkeypatch.setitem(PART.TOLERANCE, order, 0.5)
     case = Curved(monkeypatch, least=least, best=best, free=free, effort=effort, data=data, special=special)
-    found = convexity(case.part)
+    found = _of_the_whole(case.part)
     certain = max(-INF if data else least, -INF if special is None else special)
     reached, witness = (best + 1.0, {"a": 2.0}) if data else (best, {"a": 1.0})
     close = reached - certain <= 8e-3 * max(abs(reached), 1e-9)

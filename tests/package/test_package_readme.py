@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["README.md", "docs/index.md", "docs/problem-files.md", "docs/cards.md", "docs/campaigns.md", "docs/pictures.md"]
+PAGES = [
+    "README.md",
+    "docs/index.md",
+    "docs/problem-files.md",
+    "docs/cards.md",
+    "docs/campaigns.md",
+    "docs/pictures.md",
+]
 NEWLY_REFUTED = "# exit status 1"
 
 
