@@ -267,7 +267,7 @@ def test_files_of_the_user(tmp_path: Path) -> None:
     images, labels = np.arange(24, dtype=np.uint8).reshape(6, 2, 2), np.array([0, 1, 2, 0, 1, 2], dtype=np.uint8)
     for kind, array in (("images-idx3-ubyte", images), ("labels-idx1-ubyte", labels)):
         raw = b"\0\0\x08" + bytes([array.ndim]) + b"".join(n.to_bytes(4, "big") for n in array.shape) + array.tobytes()
-        (tmp_path / f"train-{kind}.gz").write_bytes(gzip.compress(raw))
+        (tmp_path / f"train-{kind}.gz").write_bytes(gzip.compress(raw, mtime=0))
     found = labelled({"set": "mnist", **sizes}, 0, tmp_path)
     rows = np.vstack([found.train[0], found.valid[0], found.test[0]])
     whole = np.column_stack([images.reshape(6, 4) / 255.0, np.ones(6)])
@@ -296,9 +296,14 @@ IMAGES, LABELS = _idx(np.arange(24).reshape(6, 2, 2)), _idx(np.arange(6))
 @pytest.mark.parametrize(
     ("images", "labels", "packed", "said"),
     [
-        (gzip.compress(IMAGES)[:-9], gzip.compress(LABELS), True, "no whole gzip file"),
+        (gzip.compress(IMAGES, mtime=0)[:-9], gzip.compress(LABELS, mtime=0), True, "no whole gzip file"),
         (IMAGES, LABELS, True, "no whole gzip file"),
-        (gzip.compress(IMAGES)[:20] + b"\xff" * 40, gzip.compress(LABELS), True, "no whole gzip file"),
+        (
+            gzip.compress(IMAGES, mtime=0)[:20] + b"\xff" * 40,
+            gzip.compress(LABELS, mtime=0),
+            True,
+            "no whole gzip file",
+        ),
         (IMAGES[:7], LABELS, False, "cut short or too long"),
         (IMAGES[:-1], LABELS, False, "cut short or too long"),
         (IMAGES + b"1", LABELS, False, "cut short or too long"),
