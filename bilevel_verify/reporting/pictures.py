@@ -31,8 +31,8 @@ PATIENCE = 120.0
 """Seconds for all pictures of a report; they decide nothing, so what comes after is left out."""
 COUNT, CURVE, COARSE = 41, 81, 31
 """Points along each axis of contours; along a curve; along each axis of a field of curvature."""
-PAGE, ROOM = 1_950_000, 100_000
-"""Bytes of a page with its pictures, as far as that can be kept; bytes, packed, that pictures may take on any page."""
+PAGE, ROOM = 1_850_000, 100_000
+"""Bytes of a page with its pictures (captions and frames are a twentieth more); bytes that they may take on any page."""
 METHODS, MOST_ITERATIONS, MOST_PLACES = 3, 5_000, 2_000
 FAMOUS = ("refuted", "holds", "undecided")
 """Verdicts whose claims are worth a picture, the most serious first."""
