@@ -32,7 +32,7 @@ PATIENCE = 120.0
 COUNT, CURVE, COARSE = 41, 81, 31
 """Points along each axis of contours; along a curve; along each axis of a field of curvature."""
 PAGE, ROOM = 1_850_000, 100_000
-"""Bytes of a page with its pictures (captions and frames are a twentieth more); bytes that they may take on any page."""
+"""Bytes of a page with its pictures (captions and frames are a twentieth more); bytes that they may take on any."""
 METHODS, MOST_ITERATIONS, MOST_PLACES = 3, 5_000, 2_000
 FAMOUS = ("refuted", "holds", "undecided")
 """Verdicts whose claims are worth a picture, the most serious first."""

@@ -529,3 +529,45 @@ def test_a_run_with_gaps_is_no_count_of_iterations(tmp_path, step, changes, verd
     for claim in ("count", "lengths"):
         assert found[claim].verdict == verdict, found[claim].reason
         assert str(found[claim].reason).startswith("not recorded: ") == (step > 1)
+
+
+def _caught(asked: Any, x0: Any, parameters: Any) -> Any:
+    points = [x0]
+    try:
+        for _ in range(60):
+            points.append(points[-1] - 0.01 * asked.grad_x_f(points[-1]))
+    except BudgetExhausted:
+        pass
+    return points
+
+
+def _reading(asked: Any, x0: Any, parameters: Any) -> Any:
+    points = [x0]
+    for _ in range(7):
+        points.append(points[-1] - 0.01 * asked.grad_x_f(points[-1]))
+    return points
+
+
+class _Late:
+    """A point that asks when it is looked at."""
+
+    def __init__(self, asked: Any, x: Any) -> None:
+        self.asked, self.x = asked, x
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        for _ in range(5):
+            self.x = self.x - 0.01 * self.asked.grad_x_f(self.x)
+        return np.asarray(self.x, float)
+
+
+@pytest.mark.parametrize("solver", [_caught, _reading])
+@pytest.mark.parametrize("digits", [None, 30])
+def test_a_budget_that_the_solver_catches_or_reads_cuts_its_run(solver: Any, digits: Any, bowl: bv.Problem) -> None:
+    options = {"budget": 7, "digits": digits}
+    assert run_own(bowl, solver, {}, np.ones(bowl.dx), options, False).status == "budget"
+    assert run_own(bowl, solver, {}, np.ones(bowl.dx), {**options, "budget": 100}, False).status == "finished"
+
+
+def test_calls_made_when_the_answer_is_read_are_counted(bowl: bv.Problem) -> None:
+    run = run_own(bowl, lambda asked, x0, parameters: [x0, _Late(asked, x0)], {}, np.ones(bowl.dx), {}, False)
+    assert sum(run.counts.values()) >= 5

@@ -16,11 +16,14 @@ from bilevel_verify.checks.claims.recorded import EPOCHS_UNKNOWN, HOW
 from bilevel_verify.errors import BilevelVerifyError, ParameterError, SolverError
 from bilevel_verify.methods.run import Run, Trace
 from bilevel_verify.methods.trajectory import AUXILIARY, Trajectory
+from bilevel_verify.oracles.convention import CALLS
 from bilevel_verify.oracles.handed import HandedOracles, all_precise
 from bilevel_verify.problems.problem import Problem
 
 if TYPE_CHECKING:
     import mpmath
+
+    from bilevel_verify.oracles import Oracles
 
 
 def run_own(
@@ -52,14 +55,24 @@ def run_own(
 
         precision = mpmath.workdps(digits)
     with precision:
-        answer = (_in_floats if digits is None else _in_digits)(problem, solver, parameters, x0, calls)
-        return _run_of(problem, *answer, parameters, options, restarts, _name(solver))
+        result, start, asked = (_in_floats if digits is None else _in_digits)(problem, solver, parameters, x0, calls)
+        return _counted(_run_of(problem, result, start, parameters, options, restarts, _name(solver)), asked)
+
+
+def _counted(run: Run, asked: Oracles) -> Run:
+    """The run with the calls of its oracles, read last: to look at what was handed back may ask more.
+
+    A solver that ends because its budget does has not finished, whatever it makes of that.
+    """
+    used_up = asked.budget is not None and int(asked.counts_array[CALLS]) >= asked.budget
+    status = "budget" if used_up and run.status != "not finite" else run.status
+    return replace(run, counts=MappingProxyType(dict(asked.counts)), status=status)
 
 
 def _in_floats(
     problem: Problem, solver: Callable[..., object], parameters: Mapping[str, object], x0: np.ndarray, calls: int | None
-) -> tuple[Any, np.ndarray, Mapping[str, int]]:
-    """What the solver handed back, where it started, and the calls it made."""
+) -> tuple[Any, np.ndarray, Oracles]:
+    """What the solver handed back, where it started, and the oracles that it asked."""
     from bilevel_verify.oracles import oracles
 
     asked = oracles(problem, budget=calls)
@@ -69,12 +82,12 @@ def _in_floats(
         raise
     except Exception as error:  # the user's code: whatever it raises is no word of ours about precision
         raise SolverError(f"the solver {_name(solver)!r} raised {type(error).__name__}: {error}") from error
-    return result, x0, asked.counts
+    return result, x0, asked
 
 
 def _in_digits(
     problem: Problem, solver: Callable[..., object], parameters: Mapping[str, object], x0: np.ndarray, calls: int | None
-) -> tuple[Any, np.ndarray, Mapping[str, int]]:
+) -> tuple[Any, np.ndarray, Oracles]:
     """The same on arrays of mpmath numbers; a solver that cannot do with them says so by raising."""
     from bilevel_verify.oracles.precise import PreciseOracles
 
@@ -87,7 +100,7 @@ def _in_digits(
         raise
     except Exception as error:  # the user's code, which may do anything with numbers that are no floats
         raise NotImplementedError(f"{type(error).__name__}: {error}") from error
-    return result, start, asked.counts
+    return result, start, asked
 
 
 def _name(solver: Callable[..., object]) -> str:
@@ -113,7 +126,6 @@ def _run_of(
     problem: Problem,
     result: Any,
     x0: np.ndarray,
-    counts: Mapping[str, int],
     parameters: Mapping[str, Any],
     options: Mapping[str, Any],
     restarts: bool | None,
@@ -144,7 +156,7 @@ def _run_of(
         problem=problem.name,
         x=output,
         status=status,
-        counts=MappingProxyType(dict(counts)),
+        counts=MappingProxyType({}),
         iterations=result.iterations if trace.thinned_from is not None else len(trace) - epochs,
         epochs=epochs if known or restarts is False else EPOCHS_UNKNOWN,
         trace=trace,
