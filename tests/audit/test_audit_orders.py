@@ -66,7 +66,7 @@ def order(result: str, gives: str, more: str = "") -> str:
         ("kappa**2*log(ell)", "softO(kappa)", "undecided"),  # with ell fixed its sign depends on ell alone
         ("log(ell) + log(kappa)", "O(1)", "refuted"),
         ("log(ell) + kappa", "O(kappa)", "proved"),
-        ("1/log(ell)", "O(1)", "proved"),
+        ("1/log(ell)", "O(1)", "undecided"),  # negative where it is defined, but near 0 nobody looks at its sign
         ("log(6*ell)", "Omega(log(1/ell))", "undecided"),  # negative: not above anything positive
         ("log(6*ell)", "Theta(log(1/ell))", "undecided"),
         ("log(1/ell)", "Theta(log(1/ell))", "proved"),
@@ -80,6 +80,51 @@ def order(result: str, gives: str, more: str = "") -> str:
 )
 def test_bounds_from_above_are_one_sided(tmp_path: Path, result: str, gives: str, outcome: str) -> None:
     assert decided(tmp_path, order(result, gives)).outcome == outcome
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("result", "gives", "outcome"),
+    [
+        ("1/log(1 + ell)", "O(1)", "undecided"),  # ell may fall to 0
+        ("1", "O(log(1 + ell))", "undecided"),
+        ("1", "softO(log(1 + ell))", "undecided"),
+        ("1", "Theta(log(1 + ell))", "undecided"),
+        ("log(1 + ell)", "Omega(1)", "undecided"),
+        ("log(2 + ell)", "O(log(1 + ell))", "undecided"),
+        ("1/log(1 + 1/kappa)", "O(1)", "undecided"),
+        ("kappa/log(kappa)", "O(kappa)", "undecided"),  # kappa may be 1
+        ("1", "O(log(1))", "undecided"),
+        ("1", "O(log(kappa/kappa))", "undecided"),
+        ("1", "O(log(kappa**nu))", "undecided"),
+        ("1", "O(log(1 + nu))", "undecided"),
+        ("1/log(2 + ell)", "O(1)", "proved"),
+        ("1", "O(log(1 + kappa))", "proved"),
+        ("1/log(2)", "O(log(3))", "proved"),
+        ("log(1 + ell)", "O(log(2 + ell))", "proved"),
+        ("1", "O(1 + log(1 + ell))", "proved"),
+        ("1/log(1 + ell)", "O(kappa/log(1 + ell))", "proved"),
+        ("log(1/eps)/log(2/eps)", "O(1)", "proved"),
+    ],
+)
+def test_a_logarithm_that_may_come_near_0_supports_nothing(
+    tmp_path: Path, result: str, gives: str, outcome: str
+) -> None:
+    assert decided(tmp_path, order(result, gives)).outcome == outcome
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("result", "gives"), [("n", "n*log(n)"), ("1/eps", "log(1/eps)/eps"), ("1", "log(kappa/eps)")])
+def test_logarithms_of_what_grows_are_at_least_1_by_convention(tmp_path: Path, result: str, gives: str) -> None:
+    found = decided(tmp_path, order(result, f"O({gives})"))
+    assert found.outcome == "proved"
+    assert found.certificate.endswith(" taken to be at least 1")
+
+
+@pytest.mark.fast
+def test_a_letter_that_stays_below_a_number_has_no_large_logarithm(tmp_path: Path) -> None:
+    head = 's = { domain = "(1, 2]" }'
+    assert decided(tmp_path, order("1", "O(log(s))"), head).outcome == "undecided"
 
 
 @pytest.mark.fast

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import sympy
+from audit_pieces import judged
 
 from bilevel_verify.audit.orders import derivations, growth, rays, regimes
 from bilevel_verify.audit.orders.growth import compare, growth_of, same_monomial
@@ -46,7 +47,7 @@ FREE = Regime(("a", "b", "c"), ())
     ],
 )
 def test_what_is_proved_and_how(result: str, gives: str, said: str) -> None:
-    decision = derivations._judge(parse(result), parse(gives), REGIME)
+    decision = judged(parse(result), parse(gives), REGIME)
     assert decision.outcome == "proved"
     assert decision.certificate.startswith(said)
 
@@ -59,7 +60,7 @@ def test_what_is_proved_and_how(result: str, gives: str, said: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_refuted(result: str, gives: str) -> None:
-    decision = derivations._judge(parse(result), parse(gives), REGIME)
+    decision = judged(parse(result), parse(gives), REGIME)
     assert decision.outcome == "refuted"
     assert decision.ray is not None
     assert decision.ray.rate > 0 or (decision.ray.rate == 0 and decision.ray.logs > 0)
@@ -82,7 +83,7 @@ def test_what_is_refuted(result: str, gives: str) -> None:
 )
 def test_what_stays_open_and_why(result: str, gives: str, reason: str) -> None:
     with pytest.raises(NoOrder, match=reason):
-        derivations._judge(parse(result), parse(gives), REGIME)
+        judged(parse(result), parse(gives), REGIME)
 
 
 def test_a_family_refutes_only_if_every_unread_hypothesis_and_the_numbers_agree() -> None:

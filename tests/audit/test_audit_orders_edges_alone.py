@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import sympy
+from audit_pieces import judged
 
 from bilevel_verify.audit.orders import derivations, growth, rays, regimes
 from bilevel_verify.audit.orders.growth import Growth, compare, growth_of
@@ -89,11 +90,11 @@ def test_a_bound_with_a_logarithm_is_tried_only_where_it_does_not_fall() -> None
     """b <= 1/a: where b grows, a falls, and log(a) is no bound at all."""
     opposite = Regime(("a", "b"), ({"a": F(-1), "b": F(-1)},))
     with pytest.raises(NoOrder, match="the logarithm of the bound"):
-        derivations._judge(parse("b"), parse("O(log(a))"), opposite)
+        judged(parse("b"), parse("O(log(a))"), opposite)
     with pytest.raises(NoOrder, match="the logarithm of the bound"):
-        derivations._judge(parse("b*log(1/a)"), parse("O(log(a))"), opposite)
+        judged(parse("b*log(1/a)"), parse("O(log(a))"), opposite)
     alike = Regime(("a", "b"), ({"a": F(1), "b": F(-1)},))  # b <= a: both may grow
-    decision = derivations._judge(parse("b"), parse("O(log(a))"), alike)
+    decision = judged(parse("b"), parse("O(log(a))"), alike)
     assert decision.outcome == "refuted"
 
 
@@ -110,13 +111,13 @@ def test_what_must_not_fall_may_stay() -> None:
 def test_a_bound_and_a_side_whose_logarithms_fall_alike_are_one_monomial() -> None:
     regime = Regime(("a", "e"), ({"e": F(-1)},))
     for text in ("log(e)", "a*log(e)", "a*log(e)**2"):
-        assert derivations._judge(parse(text), parse(f"O({text})"), regime).certificate.startswith("the same monomial")
+        assert judged(parse(text), parse(f"O({text})"), regime).certificate.startswith("the same monomial")
     for left, right in (("log(1/e)", "log(e)"), ("log(e**2)*a", "a*log(1/e)*3"), ("log(1/e)*a", "a*log(e**3)")):
         if "log(e" in right:
             with pytest.raises(NoOrder, match="logarithm of the bound"):
-                derivations._judge(parse(left), parse(f"O({right})"), regime)
+                judged(parse(left), parse(f"O({right})"), regime)
         else:  # the bound is positive and the left side is not
-            assert derivations._judge(parse(left), parse(f"O({right})"), regime).outcome == "proved"
+            assert judged(parse(left), parse(f"O({right})"), regime).outcome == "proved"
 
 
 def test_two_roots_of_falling_logarithms_are_not_defined() -> None:
@@ -244,7 +245,7 @@ def test_ranges_are_asked_for_every_letter_that_is_met_once() -> None:
     )
     where = (SimpleNamespace(tree=parse("a >= b")), SimpleNamespace(tree=parse("a >= unknown")))
     entry: Any = SimpleNamespace(regime=(), premise=(), where=where, settings=(), for_={}, define={}, substitute={})
-    found = regimes._conditions(card, entry, (parse("a"), parse("O(1)")))
+    found = regimes.conditions_of(card, entry, (parse("a"), parse("O(1)")))
     assert {to_text(c) for c in found} == {to_text(parse(t)) for t in ("a >= b", "b >= 1", "b <= c")}
     assert len(found) == 3
 

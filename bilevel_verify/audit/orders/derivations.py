@@ -17,7 +17,16 @@ from sympy import sympify
 
 from bilevel_verify.audit.orders.growth import Growth, compare, growth_of, same_monomial
 from bilevel_verify.audit.orders.monomials import Clauses, Monomial, NoOrder, Ray, Regime
-from bilevel_verify.audit.orders.regimes import domain_of, finite, hidden, regime_of, satisfied, substitutions
+from bilevel_verify.audit.orders.regimes import (
+    conditions_of,
+    domain_of,
+    finite,
+    hidden,
+    regime_of,
+    satisfied,
+    substitutions,
+)
+from bilevel_verify.audit.orders.vanishing import Hypotheses, Logarithms
 from bilevel_verify.audit.scalar.claim import POSITIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.scalar.linear import linear_form
@@ -32,6 +41,7 @@ from bilevel_verify.theorems.rewrite import free_letters, rebuild, written_out
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
 UPPER = ("O", "softO")
+SAME = "the same monomial: every exponent agrees in every letter"
 PLACES = ((64, 256), (1024, 4096))
 """Exponents of 2 at which t is taken to see a ratio grow."""
 
@@ -53,7 +63,7 @@ def decide_derivation(card: Card, entry: Derivation, narrower: Derivation | None
     bounded = exponent_letters(card, entry)
     try:
         _of_sizes(card, entry, (free_letters(result) | free_letters(gives)) - bounded - NUMBERS)
-        decision = _judge(result, gives, regime_of(card, entry, (result, gives), bounded))
+        decision = _judge(result, gives, _logarithms(card, entry, (result, gives), bounded))
     except NoOrder as reason:
         inside = None if narrower is None else decide_derivation(card, narrower)
         if inside is not None and inside.outcome == "refuted":
@@ -119,53 +129,67 @@ def _of_sizes(card: Card, entry: Derivation, names: Iterable[str]) -> None:
             raise NoOrder(f"{name} may be negative")
 
 
-def _judge(result: tree.Node, gives: tree.Node, regime: Regime) -> Decision:
-    symbol = _symbol(gives)
+def _logarithms(
+    card: Card, entry: Derivation, between: tuple[tree.Node, tree.Node], bounded: frozenset[str]
+) -> Logarithms:
+    conditions = conditions_of(card, entry, between)
+    names = set().union(*(free_letters(node) for node in (*between, *conditions))) - NUMBERS
+    domains = {n: domain_of(card, entry, n) or POSITIVE for n in sorted(names)}
+    return Logarithms(regime_of(card, entry, between, bounded), Hypotheses(domains, conditions))
+
+
+def _judge(result: tree.Node, gives: tree.Node, logarithms: Logarithms) -> Decision:
+    regime, symbol = logarithms.regime, _symbol(gives)
     if symbol in UPPER:
-        return _above(result, gives, regime)
+        return _above(result, gives, logarithms)
     left, right = growth_of(result, regime.exponents), growth_of(gives, regime.exponents)
     if _may_fall(left, regime) or _may_fall(right, regime):
         raise NoOrder("a logarithm that may be negative")
-    if same_monomial(left, right):
-        return _proved("the same monomial: every exponent agrees in every letter")
-    if symbol == "Omega":
-        ray = compare(right, left, regime)
-        return _proved(_kind(compare(left, right, regime))) if ray is None else _refuted(gives, result, ray, regime)
-    ray, back = compare(left, right, regime), compare(right, left, regime)
+    ray, back = None if symbol == "Omega" else compare(left, right, regime), compare(right, left, regime)
     if ray is not None:
         return _refuted(result, gives, ray, regime)
-    return _proved(_kind(None)) if back is None else _refuted(gives, result, back, regime)
+    if back is not None:
+        return _refuted(gives, result, back, regime)
+    logarithms.support(right, left)
+    if symbol != "Omega":
+        logarithms.support(left, right)
+    elif not same_monomial(left, right):
+        return _proved(_kind(compare(left, right, regime)) + logarithms.note())
+    return _proved((SAME if same_monomial(left, right) else _kind(None)) + logarithms.note())
 
 
-def _above(result: tree.Node, gives: tree.Node, regime: Regime) -> Decision:
+def _above(result: tree.Node, gives: tree.Node, logarithms: Logarithms) -> Decision:
     """``result <= O(gives)``: one-sided, so that a left side may be negative or fall to minus infinity.
 
     Raises
     ------
-    NoOrder : a bound that may be negative, a difference whose parts are of one order.
+    NoOrder : a bound that may be negative or come near 0, a difference whose parts are of one order.
     """
+    regime = logarithms.regime
     positive, taken = _signed(result)
     left, right = growth_of(positive, regime.exponents), growth_of(gives, regime.exponents)
     less = None if taken is None else growth_of(taken, regime.exponents)
     if less is not None and _may_fall(less, regime):
         raise NoOrder("a logarithm that is taken away and may be negative")
-    falls = _may_fall(right, regime)
+    falls, whole = _may_fall(right, regime), (left, right)
     rising = tuple(clauses for m in _monomials(right) for clauses, _ in m.signs) if falls else ()
     if _symbol(gives) == "softO":  # it hides every power of logarithms
         left, right = left.without_logs(), right.without_logs()
     alike = not falls or [m.signs for m in _monomials(left)] == [m.signs for m in _monomials(right)]
-    if alike and less is None and same_monomial(left, right):
-        return _proved("the same monomial: every exponent agrees in every letter")
+    same = alike and less is None and same_monomial(left, right)
     larger = right if less is None else right.largest(less)
-    ray = compare(left, larger, replace(regime, rising=rising), signed=True)
+    ray = None if same else compare(left, larger, replace(regime, rising=rising), signed=True)
     if ray is not None:
         return _refuted(result, gives, ray, regime)
-    if falls:
+    if falls and not same:
         raise NoOrder("the logarithm of the bound may be negative")
+    logarithms.support(*whole)
+    if same:
+        return _proved(SAME + logarithms.note())
     if less is None:
-        return _proved(_kind(compare(right, left, regime)))
+        return _proved(_kind(compare(right, left, regime)) + logarithms.note())
     if compare(left, right, regime, signed=True) is None:
-        return _proved(_kind(None))
+        return _proved(_kind(None) + logarithms.note())
     raise NoOrder("a difference whose parts are of one order")
 
 

@@ -21,7 +21,9 @@ import sympy
 from bilevel_verify.audit.orders.monomials import Clauses, Form, LogArgument, Monomial, NoOrder, Ray, Regime, rational
 from bilevel_verify.audit.orders.rays import separate
 from bilevel_verify.audit.scalar.linear import linear_form
-from bilevel_verify.language import tree
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.numbers.exact import Formula
+from bilevel_verify.numbers.exact import compare as compare_numbers
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
@@ -204,7 +206,8 @@ def _call(node: tree.Call, spans: Spans) -> Growth:
         case "floor" if _one_inside(node.arguments[0], spans):
             return inner[0]  # rounding down costs a factor of 2
         case "softO":
-            return inner[0].times(_logarithm(LogArgument(frozenset(free_letters(node.arguments[0])) - NUMBERS)))
+            names = frozenset(free_letters(node.arguments[0])) - NUMBERS
+            return inner[0].times(_single(Monomial({}, {LogArgument(names): sympy.S.One} if names else {})))
         case "sqrt":
             return inner[0].power(sympy.Rational(1, 2))
         case "max":
@@ -212,8 +215,7 @@ def _call(node: tree.Call, spans: Spans) -> Growth:
         case "min":
             return _fold("smallest", inner)
         case "log":
-            argument = _log_argument(node.arguments[0], spans)
-            return _logarithm(argument, () if argument.vague else _sizes(node.arguments[0], spans))
+            return _logarithm(node.arguments[0], spans)
     raise NoOrder(f"{node.function} has no order of growth")
 
 
@@ -228,11 +230,21 @@ def _one_inside(node: tree.Node, spans: Spans) -> bool:
     return False
 
 
-def _logarithm(argument: LogArgument, written: Clauses = ()) -> Growth:
-    """A logarithm, which is bounded if nothing in it grows."""
-    if not argument.letters:
+def _logarithm(argument: tree.Node, spans: Spans) -> Growth:
+    """A logarithm, which is bounded if nothing in it grows; whether it stays away from 0 is for others to see.
+
+    Raises
+    ------
+    NoOrder : the logarithm of a number that is not above 1.
+    """
+    if not free_letters(argument) - NUMBERS:
+        if compare_numbers(Formula({}).value(argument), ">", Fraction(1)) is not True:
+            raise NoOrder(f"log({to_text(argument)}) is not positive")
         return _single(CONSTANT)
-    return _single(Monomial({}, {argument: sympy.S.One}, ((written, sympy.S.One),) if written else ()))
+    size = _log_argument(argument, spans)
+    written = () if size.vague else _sizes(argument, spans)
+    logs, signs = ({size: sympy.S.One}, ((written, sympy.S.One),)) if size.letters else ({}, ())
+    return _single(Monomial({}, logs, signs if written else (), {argument: sympy.S.One}))
 
 
 def _sizes(node: tree.Node, spans: Spans) -> Clauses:
@@ -277,7 +289,8 @@ def _reduced(monomials: tuple[Monomial, ...]) -> tuple[Monomial, ...]:
     seen: dict[tuple[object, ...], Monomial] = {}
     for m in monomials:
         powers = sorted((n, sympy.cancel(e)) for n, e in m.exponents.items())
-        key = (tuple(powers), frozenset((n, sympy.cancel(e)) for n, e in m.logs.items()), m.signs)
+        logs, taken = (frozenset((n, sympy.cancel(e)) for n, e in part.items()) for part in (m.logs, m.taken))
+        key = (tuple(powers), logs, m.signs, taken)
         seen.setdefault(key, m)
     return tuple(seen.values())
 

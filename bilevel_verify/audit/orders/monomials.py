@@ -52,17 +52,20 @@ class Monomial:
     """``prod letter**exponent * prod logarithm**power``; ``logs`` maps what a logarithm is taken of to its power.
 
     The size of a logarithm does not tell its sign; ``signs`` keep what every logarithm is taken of as it is written,
-    with its power: it is negative where that falls to 0.
+    with its power: it is negative where that falls to 0. ``taken`` are the arguments themselves with their powers: a
+    logarithm that does not grow may come near 0.
     """
 
     exponents: Exponents
     logs: Mapping[LogArgument, sympy.Expr] = field(default_factory=dict)
     signs: tuple[tuple[Clauses, sympy.Expr], ...] = ()
+    taken: Mapping[Node, sympy.Expr] = field(default_factory=dict)
 
     def times(self, other: Monomial) -> Monomial:
         """Product."""
         logs = _added(self.logs, other.logs)
-        return Monomial(_added(self.exponents, other.exponents), logs, self.signs + other.signs)
+        taken = _added(self.taken, other.taken)
+        return Monomial(_added(self.exponents, other.exponents), logs, self.signs + other.signs, taken)
 
     def power(self, exponent: sympy.Expr) -> Monomial:
         """Power with any exponent."""
@@ -70,6 +73,7 @@ class Monomial:
             {n: e * exponent for n, e in self.exponents.items()},
             {n: e * exponent for n, e in self.logs.items()},
             tuple((clauses, power * exponent) for clauses, power in self.signs),
+            {n: e * exponent for n, e in self.taken.items()},
         )
 
     def at(self, values: Mapping[str, Fraction]) -> tuple[dict[str, Fraction], dict[LogArgument, Fraction]]:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import product
 from math import ceil
 
-from bilevel_verify.audit.orders.growth import Spans, growth_of
+from bilevel_verify.audit.orders.growth import Growth, Spans, growth_of
 from bilevel_verify.audit.orders.monomials import Bound, NoOrder, Ray, Regime
 from bilevel_verify.audit.scalar.claim import end_conditions
 from bilevel_verify.audit.scalar.linear import linear_form
@@ -41,7 +41,7 @@ def regime_of(card: Card, entry: Derivation, sides: Iterable[tree.Node], bounded
     bounded : letters that stay in a finite range because they stand in exponents.
     """
     sides = tuple(sides)
-    conditions = _conditions(card, entry, sides)
+    conditions = conditions_of(card, entry, sides)
     names = set().union(*(free_letters(node) for node in (*sides, *conditions))) - NUMBERS - bounded
     bounds: list[Bound] = []
     unread: list[tree.Node] = []
@@ -97,7 +97,7 @@ def substitutions(entry: Derivation) -> dict[str, tree.Node]:
     return {name: value.tree for name, value in {**entry.define, **entry.substitute}.items()}
 
 
-def _conditions(card: Card, entry: Derivation, sides: tuple[tree.Node, ...]) -> tuple[tree.Node, ...]:
+def conditions_of(card: Card, entry: Derivation, sides: tuple[tree.Node, ...]) -> tuple[tree.Node, ...]:
     """Every hypothesis about the letters, written out, without repetitions."""
     values = substitutions(entry)
     stated = [_plain(part) for e in _stated(card, entry) for part in _parts(written_out(e.tree, values))]
@@ -293,7 +293,7 @@ def satisfied(condition: tree.Node, ray: Ray) -> bool:
     big, small = (one, other) if op in (">=", ">") else (other, one)
     try:
         if _zero(small):
-            return bool(growth_of(big, _spans(ray.at)).clauses)  # whatever has an order is positive
+            return not _has_logarithm(growth_of(big, _spans(ray.at)))  # every other thing of an order is positive
         return _speed(big, ray.direction, ray.at) > _speed(small, ray.direction, ray.at)
     except NoOrder:
         return False
@@ -301,14 +301,18 @@ def satisfied(condition: tree.Node, ray: Ray) -> bool:
 
 def _speed(node: tree.Node, direction: Mapping[str, Fraction], at: Mapping[str, Fraction]) -> Fraction:
     """The exponent of t in a positive expression along a direction."""
-    clauses = growth_of(node, _spans(at)).clauses
-    if any(m.logs for clause in clauses for m in clause):
+    growth = growth_of(node, _spans(at))
+    if _has_logarithm(growth):
         raise NoOrder("a logarithm")
     speeds = [
         min(sum((e * direction.get(n, Fraction(0)) for n, e in m.at(at)[0].items()), Fraction(0)) for m in clause)
-        for clause in clauses
+        for clause in growth.clauses
     ]
     return max(speeds)
+
+
+def _has_logarithm(growth: Growth) -> bool:
+    return any(m.logs or m.taken for clause in growth.clauses for m in clause)
 
 
 def _spans(at: Mapping[str, Fraction]) -> Spans:
