@@ -16,7 +16,7 @@ from importlib import resources
 from typing import Any
 
 from bilevel_verify.checks.verdicts.columns import ELSEWHERE, FIELDS, view
-from bilevel_verify.checks.verdicts.counting import judges, word_of
+from bilevel_verify.checks.verdicts.counting import word_of
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.files import slug
 from bilevel_verify.reporting import findings, words
@@ -342,7 +342,7 @@ def _lines(rows: Sequence[Json]) -> list[Json]:
                 "row": shown,
                 "verdict": verdict,
                 "word": word_of(shown),
-                "relation": judges(shown) == "relation",
+                "relation": word_of(shown) == verdict,
                 "marks": list(shown.get("marks") or ()),
                 "stated": shown.get("stated"),
                 "count": len(members),

@@ -280,7 +280,7 @@ def test_a_record_that_is_not_repeated_stands_as_a_row(tmp_path: Path) -> None:
     assert [(r.claim, r.verdict) for r in rows] == [
         ("link-1", "undecided"),
         ("link-1", "holds"),
-        ("on record", "refuted"),
+        ("on record", "undecided"),
     ]
     assert rows[-1].reason == "on record: wrong (not repeated here)"
 
@@ -346,8 +346,9 @@ def test_the_recorded_counterexample_of_a_run_is_run_again(tmp_path: Path) -> No
 )
 def test_a_record_without_an_instance_is_not_repeated(tmp_path: Path, never: str, said: str) -> None:
     (row,) = run_rows(tmp_path, "1", never)
-    assert (row.verdict, row.known_refuted, row.problem) == ("refuted", True, None)
+    assert (row.verdict, row.known_refuted, row.problem) == ("undecided", True, None)
     assert str(row.reason).startswith("on record: too few (")
+    assert str(row.reason).endswith("not repeated here)")
     assert said in str(row.reason)
 
 
@@ -382,7 +383,7 @@ def test_a_wrong_field_of_a_record_is_named(tmp_path: Path, fields: str, said: s
 
 def test_a_table_that_is_no_problem_says_so_and_refutes_nothing(tmp_path: Path) -> None:
     (row,) = run_rows(tmp_path, "1", ', on = { kind = "single_level", x = "x1" }')
-    assert (row.verdict, row.problem) == ("refuted", None)
+    assert (row.verdict, row.problem) == ("undecided", None)
     assert "the recorded problem gives undecided: cannot be run: missing field 'f'" in str(row.reason)
 
 
@@ -393,12 +394,20 @@ def test_only_units_that_disagree_leave_no_second_row(tmp_path: Path) -> None:
     assert [(f.row.kind, f.row.verdict, f.row.known_refuted) for f in findings] == [("units", "refuted", True)]
 
 
+def test_units_that_agree_refute_nothing_whatever_the_record_says(tmp_path: Path) -> None:
+    text = RUN.replace("RIGHT", "1").replace(", ON", ', never = "units"')
+    rows = [f.row for f in audit(card_of(tmp_path, "", text), quick=True)]
+    assert not [row for row in rows if row.verdict == "refuted"]
+    (row,) = [row for row in rows if row.known_refuted and row.judges == "relation"]
+    assert row.verdict == "undecided"
+
+
 def test_a_recorded_instance_that_no_longer_refutes_says_what_it_gives(tmp_path: Path) -> None:
     (row,) = run_rows(tmp_path, "10**9", ON)
     assert (row.verdict, row.known_refuted) == ("undecided", True)
     assert str(row.reason).startswith("on record: too few (zoo:cosine-sum gives holds: ")
     (row,) = run_rows(tmp_path, "1", ', on = "zoo:no-such-problem"')
-    assert row.verdict == "refuted"
+    assert row.verdict == "undecided"
     assert "zoo:no-such-problem gives undecided: cannot be run: " in str(row.reason)
 
 

@@ -166,6 +166,9 @@ def test_words_and_marks() -> None:
     words = ("disagree", "disagree", "defects", "undefined", "false")
     assert [word_of(row("refuted", kind)) for kind in refuted] == [f"{k}: {w}" for k, w in zip(refuted, words)]
     assert word_of(row("undecided", "hypothesis")) == "hypothesis: undecided"
+    assert word_of(row("holds", known_refuted=True)) == "kept here"
+    assert word_of(row("holds", known_refuted=True, as_printed=False, marks=("special: k",))) == "holds"
+    assert word_of(row("holds", "units", known_refuted=True)) == "units: agree"
     assert judges(row("holds", "units", judges=None)) == "units"
     assert first_mark(("part: a: b", "special: k"), "r") == "part"
     assert first_mark((), "r") == "reading"

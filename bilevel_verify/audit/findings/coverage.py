@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bilevel_verify.checks.verdicts.counting import KEPT, WORDS, first_mark
+from bilevel_verify.checks.verdicts.counting import first_mark, plain_word
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.library import checks_of
@@ -76,9 +76,7 @@ def coverage(card: Card, rows: Iterable[Row]) -> list[Line]:
     for row in rows:
         if row.paper == card.key and row.statement is not None:
             kind = row.kind if row.as_printed else f"{row.kind}, {first_mark(row.marks, row.reading)}"
-            word = WORDS.get(row.judges, {}).get(row.verdict, row.verdict)
-            if row.known_refuted and row.as_printed and word == "holds":
-                word = KEPT
+            word = plain_word(row.to_dict())
             counts.setdefault(row.statement, {}).setdefault(kind, Counter())[word] += 1
     runs = ("point", "step", "epoch", "run", "order", "parameters")
     return [

@@ -1,6 +1,6 @@
 """What a card records as refuted is shown as refuted: by its findings, or by running the recorded counterexample again.
 
-A record that its own audit contradicts is shown as open, never as kept.
+A record that its own audit contradicts, or that nothing repeats, is shown as open: the word of a card refutes nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def with_records(card: Card, entry: Entry, found: Sequence[Finding]) -> list[Fin
                     f for f in findings if f.row.kind == "units" and f.row.verdict == "refuted" and _names(claim, f)
                 ]
                 if not (claim.refuted.never == "units" and units):
-                    findings += _of_claim(card, entry, claim, claim.refuted)
+                    findings += _of_claim(card, entry, claim, claim.refuted)  # units that agree refute nothing
     return findings
 
 
@@ -59,6 +59,8 @@ def _of_entry(card: Card, entry: Entry, record: Refuted, found: Sequence[Finding
     other = "; ".join(dict.fromkeys(mark for f in marked for mark in f.row.marks))
     how = f"shown by {shown}" if broken else f"repeated, but not as printed: {other}" if marked else NOT_REPEATED
     row = _row(card, entry, None, entry.kind.replace("_", " "), f"on record: {record.why} ({how})")
+    if not broken and not marked:
+        row = replace(row, verdict="undecided")
     alone = len(relations) == 1
     kept = [f for f in found if not (alone and f.row in relations and f.row.verdict == "holds")]
     printed_text = next((text for text in entry.printed if text), None)
@@ -102,10 +104,9 @@ def _of_claim(card: Card, entry: Statement, claim: Claim, record: Refuted) -> It
     if not broken:
         outcome = "; ".join(dict.fromkeys(f"{row.verdict}: {row.reason or 'kept'}" for row in rows))
         name = record.on if isinstance(record.on, str) else "the recorded problem"
-        how = f"{name} gives {outcome}" if rows else NEVER.get(record.never, NOT_REPEATED)
+        how = f"{name} gives {outcome}" if rows else "; ".join(filter(None, (NEVER.get(record.never), NOT_REPEATED)))
         row = _row(card, entry, claim, claim.over, f"on record: {record.why} ({how})")
-        kept = bool(rows) and all(one.verdict == "holds" for one in rows)  # the record or the instance is wrong
-        yield Finding(replace(row, verdict="undecided") if kept else row, printed=printed)
+        yield Finding(replace(row, verdict="undecided"), printed=printed)
 
 
 def _instance(record: Refuted) -> dict[str, str]:

@@ -32,11 +32,24 @@ def judges(row: Mapping[str, Any]) -> Judged:
     return row.get("judges") or judged_by(row["kind"])
 
 
-def word_of(row: Mapping[str, Any]) -> str:
-    """How the verdict of a row is called: a relation holds, units agree."""
+def plain_word(row: Mapping[str, Any]) -> str:
+    """The word under which a row is counted among those that judge the same: ``agree``, ``holds``, ``kept here``."""
+    if _kept(row):
+        return KEPT
     verdict: str = row["verdict"]
+    return WORDS.get(judges(row), {}).get(verdict, verdict)
+
+
+def word_of(row: Mapping[str, Any]) -> str:
+    """How the verdict of a row is called: a relation holds, units agree; what is on record as refuted is kept here."""
     what = judges(row)
-    return verdict if what == "relation" else f"{what}: {WORDS[what].get(verdict, verdict)}"
+    return plain_word(row) if what == "relation" else f"{what}: {plain_word(row)}"
+
+
+def _kept(row: Mapping[str, Any]) -> bool:
+    """Whether a claim that is on record as refuted is kept on an instance."""
+    known = row["known_refuted"] and row["verdict"] == "holds" and row["as_printed"]
+    return bool(known and judges(row) == "relation")
 
 
 def first_mark(marks: Sequence[str], reading: str | None) -> str:
@@ -65,8 +78,8 @@ class Count:
         """Count one row, as a mapping of its fields."""
         verdict, what = row["verdict"], judges(row)
         if what != "relation":
-            self.apart.setdefault(what, Counter())[WORDS[what].get(verdict, verdict)] += 1
-        elif row["known_refuted"] and verdict == "holds" and row["as_printed"]:
+            self.apart.setdefault(what, Counter())[plain_word(row)] += 1
+        elif _kept(row):
             self.apart.setdefault(ON_RECORD, Counter())[KEPT] += 1
         else:
             self._relation(row, verdict)
