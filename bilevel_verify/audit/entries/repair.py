@@ -1,7 +1,8 @@
 """Repair: the nearest true form of a refuted relation, one change first, two at most.
 
 Units prune the candidates; the others are ordered by how little they change the two sides on points of the range; a few
-hundred points refute most of them in milliseconds. Only a *proved* candidate is a repair.
+hundred points refute most of them in milliseconds. Only a candidate that is *proved*, and defined wherever its
+hypotheses hold, is a repair.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from bilevel_verify.audit.entries.definedness import undefined
 from bilevel_verify.audit.scalar.attack import attack, sample_points
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, prepared
 from bilevel_verify.audit.scalar.deciding import decide
@@ -94,7 +96,7 @@ def nearest_true(
             continue
         trials -= 1
         decision = decide(claim, seed=seed, effort=EFFORT)
-        if decision.outcome == "proved":
+        if decision.outcome == "proved" and undefined(claim, seed, effort=EFFORT)[0].outcome == "proved":
             return Repair(
                 candidate.change, candidate.left, candidate.op, candidate.right, candidate.hypothesis, decision
             )
