@@ -25,7 +25,7 @@ from bilevel_verify.truth.lower_level.pointwise import Pointwise
 from bilevel_verify.truth.minimum.convex_minimum import convex_minimum, is_convex
 from bilevel_verify.truth.minimum.descent import descend
 from bilevel_verify.truth.minimum.effort import FEW_X, FEW_Y
-from bilevel_verify.truth.minimum.minimum import Minimum, lower_bounds, minimise_phi, split
+from bilevel_verify.truth.minimum.minimum import Minimum, attained_value, lower_bounds, minimise_phi, split
 from bilevel_verify.truth.minimum.objective import Objective, PenaltyObjective, PhiObjective
 from bilevel_verify.truth.minimum.periods import one_period
 from bilevel_verify.truth.minimum.separable import combined, parts_of
@@ -78,6 +78,12 @@ def _on_box(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     bounded = bool(np.all(np.isfinite(low)) and np.all(np.isfinite(high)))
     explicit = closed_form(problem, points) if problem.dx > 2 or not bounded or not objective.smooth else None
     convex = "" if explicit is None else _convex(problem, explicit, low, high)
+    if (
+        isinstance(convex, Minimum)
+        and convex.upper == -np.inf
+        and attained_value(objective, low, high, 32)[1] == np.inf
+    ):
+        convex = ""  # the explicit phi goes on where a formula of the problem has no value
     if isinstance(convex, Minimum):
         seen = convex.upper == -np.inf and falls_without_end(problem, explicit, points)
         return _without_end(problem, f"not bounded below: {seen}", True) if seen else _raised(convex, floor)

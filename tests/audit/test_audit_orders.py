@@ -98,6 +98,9 @@ def test_bounds_from_above_are_one_sided(tmp_path: Path, result: str, gives: str
         ("1", "O(log(kappa/kappa))", "undecided"),
         ("1", "O(log(kappa**nu))", "undecided"),
         ("1", "O(log(1 + nu))", "undecided"),
+        ("1", "O(log(1 + L))", "undecided"),  # it grows with L, and vanishes with it
+        ("1", "O(kappa*log(kappa - eps))", "undecided"),  # of unknown size
+        ("1", "O(log(1/eps) + log(1 + ell))", "proved"),
         ("1/log(2 + ell)", "O(1)", "proved"),
         ("1", "O(log(1 + kappa))", "proved"),
         ("1/log(2)", "O(log(3))", "proved"),
@@ -110,7 +113,9 @@ def test_bounds_from_above_are_one_sided(tmp_path: Path, result: str, gives: str
 def test_a_logarithm_that_may_come_near_0_supports_nothing(
     tmp_path: Path, result: str, gives: str, outcome: str
 ) -> None:
-    assert decided(tmp_path, order(result, gives)).outcome == outcome
+    found = decided(tmp_path, order(result, gives))
+    assert found.outcome == outcome
+    assert ("taken to be at least 1" in found.certificate) is (gives.startswith("O(log(1/eps)"))
 
 
 @pytest.mark.fast
@@ -123,8 +128,8 @@ def test_logarithms_of_what_grows_are_at_least_1_by_convention(tmp_path: Path, r
 
 @pytest.mark.fast
 def test_a_letter_that_stays_below_a_number_has_no_large_logarithm(tmp_path: Path) -> None:
-    head = 's = { domain = "(1, 2]" }'
-    assert decided(tmp_path, order("1", "O(log(s))"), head).outcome == "undecided"
+    for domain, outcome in (("(1, 2]", "undecided"), ("[17/16, 2]", "proved")):
+        assert decided(tmp_path, order("1", "O(log(s))"), f's = {{ domain = "{domain}" }}').outcome == outcome
 
 
 @pytest.mark.fast

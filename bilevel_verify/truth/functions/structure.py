@@ -8,7 +8,7 @@ single value where ``h_i`` is strictly convex), and ``Q z`` is constant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ import sympy
 from numpy.typing import NDArray
 
 from bilevel_verify.truth.functions.profiles import profile_kind
-from bilevel_verify.truth.functions.quadratics import Quadratic, affine_form, quadratic_of
+from bilevel_verify.truth.functions.quadratics import Quadratic, affine_form, least_on_box, quadratic_of
 
 FloatArray = NDArray[np.float64]
 
@@ -76,6 +76,29 @@ def structure_of(expression: sympy.Expr, z: Sequence[sympy.Symbol]) -> Structure
     quadratic = quadratic_of(sympy.Add(*rest), z)
     assert quadratic is not None
     return Structure(quadratic, tuple(ridges))
+
+
+def pole_inside(ridges: Iterable[Ridge], low: FloatArray, high: FloatArray) -> str:
+    """A ridge with a pole that a box reaches beyond; empty if there is none.
+
+    A negative power is convex on either side of its pole (or concave on one), so on a set only where its base, an
+    affine form, is nowhere negative.
+    """
+    for ridge in ridges:
+        for power in ridge.profile.atoms(sympy.Pow):
+            if not power.exp.is_negative or power.base.is_number:
+                continue
+            form = affine_form(power.base, [ridge.symbol])
+            least = None if form is None else least_on_box(_of_z(ridge, form), low, high)
+            if least is None or least < 0:
+                return f"the term {str(ridge.profile).replace(str(ridge.symbol), 't')[:80]}, t affine, has a pole there"
+    return ""
+
+
+def _of_z(ridge: Ridge, form: tuple[tuple[Fraction, ...], Fraction]) -> tuple[tuple[Fraction, ...], Fraction]:
+    """An affine form of ``t`` as one of z."""
+    (slope,), start = form
+    return tuple(slope * v for v in ridge.normal), slope * ridge.shift + start
 
 
 def spread_constants(expression: sympy.Expr) -> sympy.Expr:

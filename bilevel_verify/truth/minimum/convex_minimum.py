@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.numbers.rounding import floats_of, precision
-from bilevel_verify.truth.functions.quadratics import affine_form, ldl
-from bilevel_verify.truth.functions.structure import Ridge, structure_of
+from bilevel_verify.truth.functions.quadratics import ldl
+from bilevel_verify.truth.functions.structure import pole_inside, structure_of
 from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points
 from bilevel_verify.truth.minimum.descent import descend
 from bilevel_verify.truth.minimum.eigenvalues import smallest_eigenvalue
@@ -38,25 +38,7 @@ def is_convex(phi: sympy.Expr, x: tuple[sympy.Symbol, ...], low: FloatArray, hig
         structure = structure_of(phi, x)
     if structure.missing or not positive_semidefinite(structure.quadratic.Q):
         return False
-    return all(_poles_outside(ridge, low, high) for ridge in structure.ridges)
-
-
-def _poles_outside(ridge: Ridge, low: FloatArray, high: FloatArray) -> bool:
-    """Negative powers are convex only where their base is positive."""
-    row, shift = ridge.row()
-    with np.errstate(invalid="ignore"):
-        ends = np.where(row == 0, 0.0, row * low), np.where(row == 0, 0.0, row * high)
-    least, most = shift + float(np.sum(np.minimum(*ends))), shift + float(np.sum(np.maximum(*ends)))
-    for power in ridge.profile.atoms(sympy.Pow):
-        if not power.exp.is_negative or power.base.is_number:
-            continue
-        form = affine_form(power.base, [ridge.symbol])
-        if form is None:
-            return False
-        slope, start = float(form[0][0]), float(form[1])
-        if not min(slope * least, slope * most) + start >= 0:
-            return False
-    return True
+    return not pole_inside(structure.ridges, low, high)
 
 
 def positive_semidefinite(matrix: Any) -> bool:

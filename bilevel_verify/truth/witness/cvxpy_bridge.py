@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from bilevel_verify.errors import SolverFailure
 from bilevel_verify.problems.feasible import Box, FeasibleSet, WholeSpace
+from bilevel_verify.truth.functions.quadratics import affine_form, least_on_box
 from bilevel_verify.truth.sets.polyhedra import Reduced, describe
 from bilevel_verify.truth.witness.disciplined import NotRepresentable, Translator
 
@@ -91,7 +93,7 @@ def solve_convex(
     objective = translator.convex(expression)
     constraints = constraints_of(translator, feasible) if within is None else _reduced_constraints(translator, within)
     constraints += [row @ translator.variable == value for row, value in more]
-    _check_domains(translator, constraints)
+    _check_domains(translator, constraints, feasible if within is None and not more else None)
     problem = cp.Problem(cp.Minimize(objective), constraints)
     value, dual, status = _clarabel(problem, tolerance, expression)
     point = np.asarray(translator.variable.value, dtype=float)
@@ -108,29 +110,44 @@ def _reduced_constraints(translator: Translator, within: Reduced) -> list[Any]:
     return out
 
 
-def _check_domains(translator: Translator, constraints: list[Any]) -> None:
+def _check_domains(translator: Translator, constraints: list[Any], box: FeasibleSet | None) -> None:
     """CVXPY cuts some terms off where their base is negative: the feasible set must not reach there.
+
+    On a box, or without constraints, that is decided exactly for an affine base; elsewhere by the solver, to its
+    tolerance.
 
     Raises
     ------
     NotRepresentable : it does, or that could not be excluded.
     """
-    cp = translator.cp
-    for inner, term in translator.nonnegative:
+    exactly = isinstance(box, Box) or not constraints
+    for inner, base, term in translator.nonnegative:
         if not inner.is_convex():
             raise NotRepresentable(f"the term {term} is convex only where its base is >= 0, which was not verified")
-        least = cp.Problem(cp.Minimize(inner), constraints)
-        try:
-            value = _clarabel(least, 1e-9, None)[0]
-        except SolverFailure as failure:
-            if "infeasible" in str(failure):
-                raise
-            value = -np.inf
-        if not value >= -1e-7 * (1 + abs(value)):
+        least = _least_exactly(translator, base, box) if exactly else _least_by_solver(translator, inner, constraints)
+        room = 0.0 if exactly or not np.isfinite(least) else 1e-7 * (1 + abs(least))
+        if not least >= -room:
             raise NotRepresentable(
                 f"the term {term} is convex only where its base is >= 0, and the feasible set reaches further "
-                f"(least value of the base {value:.6g})"
+                f"(least value of the base {float(least):.6g})"
             )
+
+
+def _least_exactly(translator: Translator, base: sympy.Expr, box: FeasibleSet | None) -> Fraction | float:
+    n = len(translator.symbols)
+    low, high = (box.lo, box.hi) if isinstance(box, Box) else ((-np.inf,) * n, (np.inf,) * n)
+    form = affine_form(base, translator.symbols)
+    least = None if form is None else least_on_box(form, low, high)
+    return -np.inf if least is None else least
+
+
+def _least_by_solver(translator: Translator, inner: Any, constraints: list[Any]) -> float:
+    try:
+        return _clarabel(translator.cp.Problem(translator.cp.Minimize(inner), constraints), 1e-9, None)[0]
+    except SolverFailure as failure:
+        if "infeasible" in str(failure) and "unbounded" not in str(failure):
+            raise
+        return -np.inf
 
 
 def _clarabel(problem: Any, tolerance: float, expression: sympy.Expr | None) -> tuple[float, float, str]:

@@ -33,8 +33,9 @@ class Translator:
 
     Attributes
     ----------
-    nonnegative : (expression, term) pairs: CVXPY restricts the term to where the expression is >= 0 (an odd or a
-        negative power, say), although the term itself goes on; the feasible set has to lie there.
+    nonnegative : (expression, base, term): CVXPY restricts the term to where the expression (of the base, in its own
+        objects) is >= 0 (an odd or a negative power, say), although the term itself goes on; the feasible set has to
+        lie there.
     """
 
     def __init__(self, symbols: Sequence[sympy.Symbol]) -> None:
@@ -43,7 +44,7 @@ class Translator:
         self.cp: Any = cvxpy
         self.symbols = list(symbols)
         self.variable = cvxpy.Variable(len(self.symbols))
-        self.nonnegative: list[tuple[Any, str]] = []
+        self.nonnegative: list[tuple[Any, sympy.Expr, str]] = []
 
     def convex(self, expression: sympy.Expr) -> Any:
         """The expression as a convex CVXPY expression.
@@ -163,7 +164,10 @@ class Translator:
         if affine_form(other, self.symbols) is None or not (ratio.is_number and ratio.is_positive):
             return None
         u, v = self.term(other), self.term(below / ratio)
-        return -self.cp.entr(u) - float(sympy.log(below / ratio)) * u if below.is_number else self.cp.rel_entr(u, v)
+        if below.is_number:
+            return -self.cp.entr(u) - float(sympy.log(below / ratio)) * u
+        self.nonnegative.append((v, below / ratio, _short(expression)))  # the quotient is positive where both are not
+        return self.cp.rel_entr(u, v)
 
     def _over(self, expression: sympy.Mul) -> Any | None:
         """A square (or a convex quadratic without linear part) over a positive affine form."""
@@ -176,7 +180,7 @@ class Translator:
             return None
         rows, centre = root
         denominator = self.term(below)
-        self.nonnegative.append((denominator, _short(expression)))
+        self.nonnegative.append((denominator, below, _short(expression)))
         return self.cp.quad_over_lin(rows @ (self.variable - centre), denominator)
 
     def _power(self, expression: sympy.Pow) -> Any:
@@ -194,7 +198,7 @@ class Translator:
         if exponent.is_Integer and exponent > 0 and int(exponent) % 2 == 0:
             return self.cp.power(self.cp.abs(inner) if inner.is_affine() else inner, int(exponent))
         if exponent.is_Integer and not inner.is_nonneg():
-            self.nonnegative.append((inner, _short(expression)))
+            self.nonnegative.append((inner, base, _short(expression)))
         return self.cp.inv_pos(inner) if exponent == -1 else self.cp.power(inner, float(exponent))
 
     def _geometric_mean(self, base: sympy.Mul) -> Any:
@@ -202,7 +206,7 @@ class Translator:
         parts = [self.term(a) for a in base.args]
         if not all(p.is_affine() for p in parts):
             raise NotRepresentable(f"the root of the product {_short(base)} is no geometric mean of affine forms")
-        self.nonnegative += [(p, _short(base)) for p in parts]
+        self.nonnegative += [(p, a, _short(base)) for p, a in zip(parts, base.args)]
         return self.cp.geo_mean(self.cp.hstack(parts))
 
     def _norm(self, base: sympy.Expr) -> Any | None:
@@ -255,7 +259,7 @@ class Translator:
                 exponents.append(core.args[0] + sympy.log(factor))
             elif isinstance(inside, sympy.Mul) and all(affine_form(a, self.symbols) for a in inside.args):
                 factors = [self.term(a) for a in inside.args]
-                self.nonnegative += [(f, f"log({_short(inside)})") for f in factors]
+                self.nonnegative += [(f, a, f"log({_short(inside)})") for f, a in zip(factors, inside.args)]
                 return sum((self.cp.log(f) for f in factors[1:]), self.cp.log(factors[0]))
             else:
                 return self.cp.log(self.term(inside))
