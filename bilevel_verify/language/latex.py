@@ -67,7 +67,7 @@ OPTIMA = {"phi": "\\varphi", "L_star": "L^*_\\lambda", "phi_star": "\\varphi^*"}
 
 
 def function_latex(name: str) -> str:
-    """A function that no table displays: ``grad_L_star`` is a gradient of what a star marks, others are upright words."""
+    """A function that no table displays: ``grad_L_star`` is a gradient of what a star marks, others are upright."""
     derivative = DERIVATIVE.match(name)
     if derivative is not None:
         order = "^2" if derivative[1] == "hess" else ""
