@@ -303,7 +303,8 @@ def letters_needed(request: Request) -> set[str]:
         settings.extend(card.settings[name] for name in one.includes)
     for condition in statement.where:
         found |= free_letters(condition.tree)
-    name = method_name(request.method, statement)
+    # a callable in the place of the method is handed what that method would be
+    name = method_name(None if callable(request.method) else request.method, statement)
     found |= letters_of_method(name) if statement.claims else set()
     if name == LITERAL:
         found |= {letter for one in card.algorithms if one.id == statement.algorithm for letter in one.inputs}

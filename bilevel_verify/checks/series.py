@@ -109,8 +109,12 @@ def series_of(
         with precision(BITS):
             found += [_looked_at(case, judged, request.name) for judged in _links(case, chosen)]
     if not found:
-        listed = ", ".join(dict.fromkeys(known)) or "none over steps, epochs or runs"
-        raise InputError(f"{statement}: no claim {claim or ''!r}{nearest(claim or '', known)}; there are {listed}")
+        if not known:
+            raise InputError(
+                f"{statement}: none of its claims is over steps, epochs or runs; `margins` draws any claim"
+            )
+        near = nearest(claim or "", known) or ";"
+        raise InputError(f"{statement}: no claim {claim or ''!r}{near} there are {', '.join(dict.fromkeys(known))}")
     return found
 
 

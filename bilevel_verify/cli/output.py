@@ -55,8 +55,8 @@ def line(text: str) -> None:
     print(visible(text))
 
 
-WHOLE_WORD = 12
-"""Letters of a word that no narrow table tears apart."""
+WHOLE_WORD, LONGEST_NAME, SHORT_CELL = 16, 60, 40
+"""Letters of a word in a text, and of a name, that no narrow table tears apart; of a cell that shares its line."""
 
 
 def piped_width() -> int:
@@ -77,20 +77,54 @@ def say(text: str) -> None:
 
 
 def table(title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]], numeric: Sequence[str] = ()) -> None:
-    """A table on stdout; every cell is text, never markup."""
+    """A table on stdout; every cell is text, never markup. Where it is too narrow for its names, blocks of lines."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
+    names = [_is_of_names([line[place] for line in lines]) for place in range(len(columns))]
+    if lines and sum(_least_width(columns, lines, names)) > console().width:
+        _blocks_of_cells(title, columns, lines)
+        return
     shown = Table(title=Text(visible(title)) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for place, name in enumerate(columns):
-        cells = [visible(str(line[place])) for line in lines]
-        word = all(" " not in cell and len(cell) <= WHOLE_WORD for cell in cells)
         justify: Literal["left", "right"] = "right" if name in numeric else "left"
-        shown.add_column(visible(name), justify=justify, overflow="fold", no_wrap=word)
+        shown.add_column(visible(name), justify=justify, overflow="fold", no_wrap=names[place])
     for line in lines:
         shown.add_row(*(c if isinstance(c, Text) else Text(visible(str(c))) for c in line))
     _print(shown)
+
+
+def _is_of_names(cells: Sequence[Any]) -> bool:
+    """Whether a column holds names and numbers alone: such a cell is copied, and never torn apart."""
+    return any(map(str, cells)) and all(" " not in str(cell) and len(str(cell)) <= LONGEST_NAME for cell in cells)
+
+
+def _least_width(columns: Sequence[str], lines: Sequence[Sequence[Any]], names: Sequence[bool]) -> list[int]:
+    """What each column needs at least, with the blanks beside it: a name as a whole, a text its common words."""
+    found = []
+    for place, head in enumerate(columns):
+        texts = [head, *(str(line[place]) for line in lines)]
+        longest = max((len(word) for text in texts for word in text.split()), default=0)
+        found.append(max(map(len, texts)) if names[place] else min(longest, WHOLE_WORD))
+    return [width + 3 for width in found]
+
+
+def _blocks_of_cells(title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:
+    """Rows one below the other: their first short cells in a line, the others below it, each with its head."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    widest = [max(len(str(line[place])) for line in lines) for place in range(len(columns))]
+    first = max(next((place for place, width in enumerate(widest) if width > SHORT_CELL), len(columns)), 1)
+    heads = ", ".join(head for head in columns[:first] if head)
+    _print(Text(visible(f"{title}: {heads}" if title and heads else title or heads)))
+    for line in lines:
+        cells = [visible(str(cell)) for cell in line]
+        _print(Text("  ".join(cell for cell in cells[:first] if cell)))
+        for head, cell in list(zip(columns, cells))[first:]:
+            if cell:
+                _print(Padding(Text(f"{visible(head)}: {cell}"), (0, 0, 0, 4)))
 
 
 def _print(thing: Any) -> None:

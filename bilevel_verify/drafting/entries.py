@@ -125,10 +125,11 @@ class Composer:
         formulas = {n: d.value for n, d in scope.define.items() if n not in quantified}
         used = _reached(letters, formulas)
         conditions = [(to_text(c), "the formula itself") for c in first.where if self._numeric(c)]
+        said = sentence.keys() | quantified
         theirs = {to_text(tree.Compare((first.left, first.right), (first.op,)))}
         for hypothesis in scope.hypotheses:
             text = to_text(hypothesis.node)
-            if hypothesis.letters <= sentence.keys():
+            if hypothesis.letters <= sentence.keys() or (hypothesis.stands and hypothesis.letters & said):
                 continue  # the sentence gives another range, or the same one
             if hypothesis.letters & used and text not in theirs and text not in [c for c, _ in conditions]:
                 conditions.append((text, hypothesis.origin))

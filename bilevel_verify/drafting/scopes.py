@@ -32,10 +32,14 @@ NEW = re.compile(r"\b(?:let|where|denote|choose|set|pick|take)\b", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A relation between numbers that a unit assumes, with the place as the paper names it."""
+    """A relation between numbers that a unit assumes, with the place as the paper names it.
+
+    ``stands`` : it is no word of the unit but of the text before it, and gives way to what the unit says of a letter.
+    """
 
     node: tree.Node
     origin: str
+    stands: bool = False
 
     @property
     def letters(self) -> frozenset[str]:
@@ -156,6 +160,9 @@ class Scopes:
         define = {**general, **own}
         scope.define = without_circles(define)
         scope.ranges = {n: r for n, r in ranges(ends, said).items() if n not in scope.define}
+        settled = {b.name for b in ends} | {one.name for one in said} | {d.name for d in found}
+        settled |= {name for hypothesis in scope.hypotheses for name in hypothesis.letters}
+        scope.hypotheses += [h for h in self._standing_hypotheses(number) if not h.letters & settled]
         return scope
 
     def _given(self, number: int, unit: Unit) -> list[Printed]:
@@ -174,13 +181,28 @@ class Scopes:
         return found
 
     def _hypotheses(self, number: int, unit: Unit) -> list[Hypothesis]:
+        return [Hypothesis(n, unit.name) for one in self._given(number, unit) for n in self._numeric(one)]
+
+    def _standing_hypotheses(self, number: int) -> list[Hypothesis]:
+        """What the text before a unit says to be in force from there on, in its section or in the whole paper."""
+        units, found = self.document.units, []
+        for source in range(number + 1):
+            unit = units[source]
+            for one in self.by_unit[source] if unit.kind == "text" else ():
+                here = unit.section == units[number].section or one.context.stands_everywhere
+                if here and one.role == "given" and one.context.stands and not _passing(one):
+                    origin = unit.name or unit.section or "text"
+                    found += [Hypothesis(node, origin, stands=True) for node in self._numeric(one)]
+        return found
+
+    def _numeric(self, one: Printed) -> list[tree.Node]:
+        """The comparisons of a relation that are between formulas of numbers and letters."""
         found = []
-        for one in self._given(number, unit):
-            for node in comparisons(one.left, one.op, one.right):
-                letters = free_letters(node) - NUMBERS
-                sides = node.children() if isinstance(node, tree.Compare) else ()
-                if letters and letters <= self.scalars and all(plain(side) for side in sides):
-                    found.append(Hypothesis(node, unit.name))
+        for node in comparisons(one.left, one.op, one.right):
+            letters = free_letters(node) - NUMBERS
+            sides = node.children() if isinstance(node, tree.Compare) else ()
+            if letters and letters <= self.scalars and all(plain(side) for side in sides):
+                found.append(node)
         return found
 
 

@@ -11,9 +11,14 @@ from bilevel_verify.drafting.document import Formula, Unit, Words, plain_words
 HOLE = "\x01"
 """Stands for a formula among words."""
 ENDS = re.compile(r"[.!?](?=\s+[A-Z\x01(]|\s*\Z)|\n[ \t]*\n")
+STANDING = (
+    r"(?:throughout(?:,| (?:this|the|our) (?:paper|section|appendix|note|text|article|work|sequel|proofs?)\b)"
+    r"|in what follows\b|in the sequel\b|hereafter\b|from now on\b)"
+)
+"""What begins a sentence that is in force from there on."""
 CLAIM = re.compile(
-    r"\b(?:then|we have|we get|we obtain|obtain|holds?|hence|thus|therefore|follows|satisf(?:y|ies)|yields?|gives?"
-    r"|giving|implies|imply|so that|leads? to|get|conclude|shows?|so|bounded by|is bounded|at most|at least"
+    r"\b(?:then|we have|we get|we obtain|obtain|holds?|hence|thus|therefore|(?<!what )follows|satisf(?:y|ies)|yields?"
+    r"|gives?|giving|implies|imply|so that|leads? to|get|conclude|shows?|so|bounded by|is bounded|at most|at least"
     r"|arrive at)\b", re.I,
 )  # fmt: skip
 GIVEN = re.compile(
@@ -22,7 +27,7 @@ GIVEN = re.compile(
     r"|choos(?:e|ing)|tak(?:e|ing)|set(?:ting|s)?|pick|run(?:ning)?|consider"
     r"|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|initiali[sz]e|with|recall(?: that)?|write"
     r"|where|constants?|"
-    r"parameters?)\b", re.I,
+    rf"parameters?)\b|\b{STANDING}", re.I,
 )  # fmt: skip
 CITED = re.compile(
     r"\b(?:since|because|(?<!soon )(?<!long )as(?! (?:soon|long) as)"
@@ -35,6 +40,8 @@ STRICT = re.compile(
     r"|set(?:ting)?|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|consider|require[sd]?|where|recall(?: that)?"
     r"|take|write|problem|iterat(?:es?|ions?)|initiali[sz]e|updates?)\b[^.]*\Z", re.I,
 )  # fmt: skip
+STANDS = re.compile(rf"\s*{STANDING}", re.I)
+WHOLE_PAPER = re.compile(r"\b(?:paper|note|text|article|work)\b", re.I)
 NAMED = re.compile(r"\b(?:denote[sd]?|define[sd]?|defining|denoting|write|introduce)\b[^.]*\Z", re.I)
 EVERY = r"\bfor (?:all|any|every|each)(?: (?:integers?|reals?|numbers?))?\s*"
 QUANTIFIED = re.compile(rf"{EVERY}\Z", re.I)
@@ -72,7 +79,17 @@ class Context:
     @property
     def names(self) -> bool:
         """Whether the words say that the formula gives something a name."""
-        return NAMED.search(self.before) is not None
+        return NAMED.search(self.before) is not None or self.stands
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is a hypothesis of a sentence like "Throughout, ...", in force from there on."""
+        return STANDS.match(self.before) is not None and self.role == "given"
+
+    @property
+    def stands_everywhere(self) -> bool:
+        """Whether the sentence says so for the whole paper, not for its section alone."""
+        return self.stands and WHOLE_PAPER.search(self.before.partition(HOLE)[0]) is not None
 
     def ranges_over(self, other: Context) -> bool:
         """Whether this one, which ``quantifies``, does so for another formula of its sentence.

@@ -6,6 +6,7 @@ The echo is made from the tree alone, never from the text, so that precedence er
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -59,6 +60,25 @@ def _word(name: str) -> str:
     if stem and stem != name:
         return f"{_word(stem)}_{{{name[len(stem) :]}}}"
     return name if len(name) == 1 else rf"\mathrm{{{name}}}"
+
+
+DERIVATIVE = re.compile(r"(grad|hess)_(?:(x|y|xx|xy|yx|yy)_)?(?=[A-Za-z])")
+OPTIMA = {"phi": "\\varphi", "L_star": "L^*_\\lambda", "phi_star": "\\varphi^*"}
+
+
+def function_latex(name: str) -> str:
+    """A function that no table displays: ``grad_L_star`` is a gradient of what a star marks, others are upright."""
+    derivative = DERIVATIVE.match(name)
+    if derivative is not None:
+        order = "^2" if derivative[1] == "hess" else ""
+        block = f"_{{{derivative[2]}}}" if derivative[2] else ""
+        return f"\\nabla{order}{block} {function_latex(name[derivative.end() :])}"
+    if name in OPTIMA:
+        return OPTIMA[name]
+    base, star, rest = name.partition("_star")
+    if star and not rest and len(base) == 1:
+        return f"{base}^*"
+    return letter_latex(name) if len(name) <= 2 else rf"\operatorname{{{name.replace('_', ' ')}}}"
 
 
 class Echo:
@@ -159,7 +179,7 @@ class Echo:
         if name in OPERATORS:
             symbol = OPERATORS[name]
             return symbol if symbol.startswith("\\") else rf"\operatorname{{{symbol}}}"
-        return letter_latex(name) if len(name) <= 2 else rf"\operatorname{{{name.replace('_', ' ')}}}"
+        return function_latex(name)
 
     def _condition(self, node: t.Node) -> str:
         match node:

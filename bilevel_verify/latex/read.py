@@ -60,8 +60,8 @@ def _hinted(error: LatexError, source: str) -> LatexError:
     """For text without a command, typed perhaps in the expression language: how a power is written there."""
     if "\\" in source or "^" not in source:
         return error
-    message = f"'^' is a power in LaTeX only: write '**', or LaTeX throughout ({error.message})"
-    return LatexError(message, error.reason, error.line, error.column or 1, error.readings)
+    message = f"write '**' for '^', which is a power in LaTeX only (as LaTeX: {error.message})"
+    return LatexError(message, error.reason, error.line, error.column or 1)
 
 
 def _spelt(source: Source, tokens: list[Token], notation: Notation) -> list[Token]:

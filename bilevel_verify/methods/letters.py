@@ -60,7 +60,8 @@ def resolve_letters(method: Method, parameters: Mapping[str, Any], eps: Any, num
             known = {entry.name for entry in method.letters}
             unknown = sorted(set(given) - known)
             also = f" (not a letter of this method: {', '.join(unknown)})" if unknown else ""
-            raise ParameterError(f"{method.name} needs the parameter {letter.name!r}{also}")
+            how = f"settings of the statement that prescribe it, or --set {letter.name}=VALUE"
+            raise ParameterError(f"{method.name} needs the parameter {letter.name!r}: {how}{also}")
         resolved[letter.name] = _letter_value(method, letter, value, number)
     return resolved
 

@@ -12,6 +12,7 @@ from sympy import S
 
 from bilevel_verify.errors import ExpressionError, MathematicalError
 from bilevel_verify.language import Node, nearest, tree
+from bilevel_verify.language.parser import ROOM
 from bilevel_verify.problems.budget import Budget
 from bilevel_verify.problems.definedness import Need, sign_of_base
 from bilevel_verify.problems.expression_arrays import add, exact_number, matrix_product, multiply, objects
@@ -107,7 +108,9 @@ class Operators:
             return objects(self.scope.vectors[name])
         if name in self.scope.data:
             return self._array(self.scope.data[name], node)
-        raise self.budget.fail(f"unknown symbol {name!r}{nearest(name, self.scope.names())}", node)
+        variables = ", ".join(sorted(self.scope.scalars)) if len(self.scope.scalars) <= ROOM else "those of x and y"
+        near = nearest(name, self.scope.names() - self.scope.vectors.keys())
+        raise self.budget.fail(f"unknown symbol {name!r}{near}; the variables (x, y) and knobs are {variables}", node)
 
     def _array(self, values: NDArray[np.float64] | float, node: Node) -> NDArray[np.object_] | sympy.Expr:
         array = np.asarray(values)

@@ -67,13 +67,27 @@ def open_reasons(lines: Iterable[Json]) -> list[Json]:
         if line["verdict"] == "undecided" and line["relation"]:
             groups.setdefault(head_of(line["row"]["reason"]), []).append(line)
     ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [{"why": why, "count": len(m), "lines": m[:MOST_NAMED]} for why, m in ordered[:MOST_REASONS]]
+    found = []
+    for why, members in ordered[:MOST_REASONS]:
+        once = {(line["name"], line["row"]["claim"], line["row"]["problem"]): line for line in reversed(members)}
+        named = list(reversed(once.values()))
+        shown = named[:MOST_NAMED]
+        found.append({"why": why, "count": len(members), "lines": shown, "more": len(named) > len(shown)})
+    return found
+
+
+HEADS = {
+    "local": "broken, but constants, infima or y* are known on a box only",
+    "fails at": "fails at a point that the text may exclude",
+    "smt": "no engine decides it",
+}
+"""Words in the place of first words that say nothing by themselves."""
 
 
 def head_of(reason: str | None) -> str:
     """The first words of a reason, without numbers; the closed set of the checks."""
     head = re.split(r"[:;,(]", reason or "no reason given", maxsplit=1)[0].strip()
-    return re.sub(r"\d+ ", "", head)[:60]
+    return next((words for start, words in HEADS.items() if head.startswith(start)), re.sub(r"\d+ ", "", head)[:60])
 
 
 def wrong(lines: Sequence[Json]) -> Json:

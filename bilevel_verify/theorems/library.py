@@ -151,7 +151,7 @@ def find_statement(name: str) -> tuple[Card, Entry]:
     entry = found.entries.get(identity)
     if entry is None:
         close, listed = nearest(identity, found.entries), some_of(found.entries)
-        raise CardError(f"{paper} has no statement {identity!r}{close}; it has {listed}")
+        raise CardError(f"{paper} has no statement {identity!r}{close}{';' * (not close)} it has {listed}")
     return found, entry
 
 

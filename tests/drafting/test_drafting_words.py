@@ -121,3 +121,34 @@ def test_a_step_of_vectors_that_is_not_defined_everywhere_ends_in_a_row(tmp_path
         r" $\nabla f(u)$, $\nabla f(v)$ and $a\ge0$ \end{proof}"
     )
     assert all(v.startswith("undecided") for v in rows(tmp_path, text).values())
+
+
+STANDING = r"""\section{Proofs}
+%s, $0<\mu\le L$, $\kappa=L/\mu$, $\beta\in(0,1)$ and $0<\eta\le 1/L$.
+\begin{lemma} %s \[ %s \] \end{lemma}
+"""
+
+
+def standing(tmp_path: Path, opening: str, words: str, display: str) -> str:
+    """The entry of the only link of a section that begins with a sentence about its letters."""
+    path = tmp_path / "paper.tex"
+    path.write_text(STANDING % (opening, words, display), encoding="utf-8")
+    return draft(path).text().partition("[[inequality]]")[2]
+
+
+@pytest.mark.parametrize("opening", ["Throughout", "Throughout this section", "In what follows", "From now on"])
+def test_a_standing_sentence_is_a_hypothesis_of_its_section(tmp_path: Path, opening: str) -> None:
+    found = standing(tmp_path, opening, "Then", r"\frac{1-\eta\mu}{1+\eta\mu}\le 1-\eta\mu")
+    assert '"mu <= L"' in found
+    assert '"eta <= 1/L"' in found
+    assert 'kappa = "L/mu"' in standing(tmp_path, opening, "Then", r"1-\eta\mu\le\kappa")
+
+
+@pytest.mark.parametrize("words", [r"For all $\eta>0$ we have", r"Let $\eta=2/L$. Then", r"If $\eta\le 2/L$, then"])
+def test_a_standing_sentence_gives_way_to_the_statement(tmp_path: Path, words: str) -> None:
+    assert '"eta <= 1/L"' not in standing(tmp_path, "Throughout", words, r"1-\eta\mu\le\exp(-\eta\mu)")
+
+
+@pytest.mark.parametrize("opening", ["Throughout the run we have", "Throughout, it follows that", "Here we get"])
+def test_what_the_text_promises_is_no_hypothesis(tmp_path: Path, opening: str) -> None:
+    assert "where" not in standing(tmp_path, opening, "Then", r"1-\eta\mu\le\exp(-\eta\mu)")

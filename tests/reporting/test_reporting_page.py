@@ -152,3 +152,17 @@ def test_no_page_scrolls_sideways(tmp_path: Path) -> None:
     found = re.search(r'<pre id="result">(.*?)</pre>', dom, re.S)
     assert found, dom[-500:]
     assert json.loads(html.unescape(found[1])) == []
+
+
+def test_an_open_claim_is_linked_once_under_words_that_say_why() -> None:
+    whys = {
+        "output": "local: violated at x = [1]",
+        "gap": "local: x",
+        "fit": "fails at L = 1, eta = 1",
+        "sum": "smt: a sum",
+    }
+    twice = [line(verdict="undecided", claim=claim, reason=why) for claim, why in whys.items() for _ in range(2)]
+    found = findings.open_reasons(twice)
+    linked = [(one["count"], [shown["row"]["claim"] for shown in one["lines"]], one["more"]) for one in found]
+    assert linked == [(4, ["output", "gap"], False), (2, ["fit"], False), (2, ["sum"], False)]
+    assert all(one["why"] in findings.HEADS.values() for one in found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from bilevel_verify.checks.claims.recorded import EPOCHS_UNKNOWN, HOW
 from bilevel_verify.errors import BilevelVerifyError, ParameterError, SolverError
+from bilevel_verify.language import nearest_of
 from bilevel_verify.methods.run import Run, Trace
 from bilevel_verify.methods.trajectory import AUXILIARY, Trajectory
 from bilevel_verify.oracles.convention import CALLS
@@ -81,8 +83,24 @@ def _in_floats(
     except BilevelVerifyError:
         raise
     except Exception as error:  # the user's code: whatever it raises is no word of ours about precision
-        raise SolverError(f"the solver {_name(solver)!r} raised {type(error).__name__}: {error}") from error
+        said = f"{type(error).__name__}: {error}{_remedy(error, parameters)}"
+        raise SolverError(f"the solver {_name(solver)!r} raised {said}") from error
     return result, x0, asked
+
+
+def _remedy(error: Exception, parameters: Mapping[str, object]) -> str:
+    """What there is in the place of a parameter or an oracle that there is not; empty for any other exception."""
+    if isinstance(error, KeyError) and error.args and error.args[0] not in parameters:
+        return f"; parameters has {', '.join(sorted(parameters)) or 'nothing'} (others: --set NAME=VALUE)"
+    if not isinstance(error, AttributeError) or not isinstance(error.obj, HandedOracles):
+        return ""
+    wanted = re.fullmatch(r"hess_(xx|xy|yx|yy)_([fg])", str(error.name))
+    if wanted is None:
+        return nearest_of(str(error.name), [name for name in dir(HandedOracles) if not name.startswith("_")])
+    block, of = wanted.groups()
+    product = {"yy": "hvp", "xy": "jvp", "yx": "jvp"}.get(block)
+    times = f"{product}_{block}_{of}(x, y, v) is its product with v, " if product else ""
+    return f"; {times}hess_{of}(x, y) the blocks xx, xy, yy"
 
 
 def _in_digits(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from bilevel_verify.campaign.records import plain, problem_record
 from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
 from bilevel_verify.files import read_toml
+from bilevel_verify.oracles.convention import NO_BUDGET
 
 KINDS = ("problems", "statements", "methods", "cards")
+PROMISES = ("theorem", "lemma", "proposition", "corollary")
 
 
 def list_command(arguments: argparse.Namespace) -> int:
@@ -34,9 +37,13 @@ def list_command(arguments: argparse.Namespace) -> int:
         output.print_json(lists)
         return 0
     for kind, records in lists.items():
+        number = len(records)
+        if kind == "statements" and arguments.paper is None:
+            records = _papers(records)
+            output.say("the statements of one paper: bilevel-verify list statements --paper KEY")
         columns = list(records[0]) if records else ["name"]
         lines = [[", ".join(map(str, v)) if isinstance(v, list) else v or "" for v in r.values()] for r in records]
-        output.table(f"{kind} ({len(records)})", columns, lines)
+        output.table(f"{kind} ({number})", columns, lines)
     return 0
 
 
@@ -57,6 +64,20 @@ def _records(kind: str, paper: str | None) -> list[dict[str, Any]]:
         {"name": r.name, "kind": r.kind, "source": r.source, "title": r.title, "checks": list(r.checks)}
         for r in theorems.statements(paper)
     ]
+
+
+def _papers(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """How many statements of what kinds each paper has, and the first that ``verify`` takes."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        groups.setdefault(record["name"].partition("/")[0], []).append(record)
+    found = []
+    for paper, members in groups.items():
+        kinds = [m["kind"].replace("_", " ") for m in members]
+        common = ", ".join(f"{n} {kind}" for kind, n in Counter(kinds).most_common(5))
+        first = next((m["name"] for m in members if m["kind"] in PROMISES and m["checks"]), "")
+        found.append({"paper": paper, "statements": len(members), "such as": first, "most of them": common})
+    return found
 
 
 def _method(method: Any) -> dict[str, object]:
@@ -117,7 +138,10 @@ def _fidelity(card: Any, statement: str) -> list[dict[str, Any]]:
 
 
 def _described_method(method: Any) -> dict[str, object]:
-    letters = [{"name": x.name, "kind": x.kind, "default": x.default} for x in getattr(method, "letters", ())]
+    letters = [
+        {"name": x.name, "kind": x.kind, "default": "no limit" if x.default == NO_BUDGET else x.default}
+        for x in getattr(method, "letters", ())
+    ]
     readings = [plain(_fields(r)) for r in getattr(method, "readings", ())]
     return {**_method(method), "letters": letters, "readings": readings}
 

@@ -92,7 +92,7 @@ class Leaves:
 
     def _truth(self, name: str, known: Mapping[str, Any]) -> Enclosure:
         if self.x0 is None:
-            raise ParameterError("x0 is needed")
+            raise ParameterError("x0 is needed (--x0, or start = [...] in the problem file)")
         if name in ("delta", "Delta"):
             found: Enclosure = self.truth.delta(self.x0)
             return found

@@ -63,11 +63,22 @@ def _settings(card: Card, algorithm: Algorithm) -> Iterator[tuple[list[float], d
     needed = set(algorithm.needs) - set(algorithm.families)
     for _, formula in algorithm.families.values():
         needed |= {part.name for part in formula.tree.walk() if isinstance(part, tree.Letter)}
-    numbers = {name: _number(card, name) for name in needed if name not in ("x_int", "x0", "y0", "v0", "z_0")}
+    whole = _counted(card, algorithm)
+    needed -= {"x_int", "x0", "y0", "v0", "z_0"}
+    numbers = {name: 3 if name in whole else _number(card, name) for name in needed}
     for start in STARTS:
         yield start, numbers
         if "B" in numbers:
             yield start, {**numbers, "B": 100.0}
+
+
+def _counted(card: Card, algorithm: Algorithm) -> set[str]:
+    """Letters that ``range`` counts to and whose range and value nobody gives: they are whole numbers there."""
+    loops = [line for line in algorithm.program.walk() if isinstance(line, script.For)]
+    ends = [node for loop in loops for end in (loop.start, loop.stop) for node in end.walk()]
+    found = {node.name for node in ends if isinstance(node, tree.Letter) and node.name not in NUMBERS}
+    prescribed = {name for settings in card.settings.values() for name in settings.parameters}
+    return {n for n in found - prescribed if n in card.letters and card.letters[n].domain is None}
 
 
 def _number(card: Card, name: str) -> Any:

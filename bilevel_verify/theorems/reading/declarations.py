@@ -145,7 +145,8 @@ def read_definitions(data: Mapping[str, object], declared: Declarations, place: 
         here = place.at(name)
         if name not in declared.letters:
             raise place.fail(
-                f"letter '{name}' is defined but not declared in [letters]{nearest(name, declared.letters)}"
+                f"letter '{name}' is defined but not declared{nearest(name, declared.letters)};"
+                f" add {name} = {{}} under [letters]"
             )
         if not isinstance(value, dict):
             found[name] = Definition(name, expression(value, here, names))

@@ -264,6 +264,8 @@ def check(node: Node, names: Names, place: Place, text: str, bound: frozenset[st
         if scopes:
             return place.fail(f"'{name}' (column {column}) {place.out_of_scope(name, scopes, names.scope)}")
         hint = f"; it is a function: write {name}(...)" if name in names.functions else nearest(name, known)
+        if names.scope == "point" and name in ("x", "y", "z"):
+            hint = f'; the points of a claim are named: for = {{ {name} = "domain{" y" * (name == "y")}" }}'
         return place.fail(f"unknown {what} '{name}' (column {column}){hint}")
 
     match node:
