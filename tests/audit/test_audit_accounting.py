@@ -285,6 +285,14 @@ def test_a_record_that_is_not_repeated_stands_as_a_row(tmp_path: Path) -> None:
     assert rows[-1].reason == "on record: wrong (not repeated here)"
 
 
+def test_a_record_is_repeated_by_a_row_that_says_where_nothing_is_defined(tmp_path: Path) -> None:
+    text = '[[inequality]]\nid = "one"\nby_hand = "a range"\nfor = { n = "[0, oo)" }\nchain = ["1/n", "<= 2/n"]\n'
+    rows = [f.row for f in findings_of_text(tmp_path, text + RECORD)]
+    (row,) = [row for row in rows if row.claim == "on record"]
+    assert row.verdict == "refuted"
+    assert row.reason == "on record: wrong (shown by definedness of link-1: defined)"
+
+
 def test_a_record_of_a_marked_entry_carries_its_counterexample(tmp_path: Path) -> None:
     text = '[[inequality]]\nid = "one"\nletters = "norms"\nchain = ["2*a", "<= a"]\n' + RECORD
     findings = [f for f in findings_of_text(tmp_path, text) if f.row.judges == "relation"]

@@ -54,7 +54,9 @@ def _of_entry(card: Card, entry: Entry, record: Refuted, found: Sequence[Finding
         return list(found)
     if not broken and relations and all(row.verdict == "holds" for row in relations):
         return [_contradicted(f) if f.row in relations else f for f in found]
-    marked = [f for f in found if f.row.judges == "relation" and f.row.verdict == "refuted" and _is_own(f.row)]
+    own = [f for f in found if f.row.verdict == "refuted" and _is_own(f.row)]
+    marked = [f for f in own if f.row.judges == "relation"]
+    broken = broken or [f.row for f in own if not marked]  # its units, or where it is defined
     shown = ", ".join(dict.fromkeys(f"{row.kind} of {row.claim}" for row in broken))
     other = "; ".join(dict.fromkeys(mark for f in marked for mark in f.row.marks))
     how = f"shown by {shown}" if broken else f"repeated, but not as printed: {other}" if marked else NOT_REPEATED
