@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +36,15 @@ class Node:
             stack.extend(reversed(list(node.children())))
 
 
-@cache
+_NAMES: dict[type[Node], tuple[str, ...]] = {}
+
+
 def names_of(kind: type[Node]) -> tuple[str, ...]:
     """The fields of a kind of node besides its column, which may hold sub-trees."""
-    return tuple(item.name for item in fields(kind) if item.name != "column")
+    found = _NAMES.get(kind)
+    if found is None:
+        found = _NAMES[kind] = tuple(item.name for item in fields(kind) if item.name != "column")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

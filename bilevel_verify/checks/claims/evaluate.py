@@ -26,7 +26,6 @@ from bilevel_verify.numbers.trees import Bound, Evaluate, TreeEvaluator
 from bilevel_verify.theorems.vocabulary import ORACLE_FUNCTIONS, TRUTH_FUNCTIONS
 from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty, weakest
 
-
 STILL = (tree.Number, tree.Letter, tree.Add, tree.Multiply, tree.Negate, tree.Divide, tree.Power, tree.Call)
 """What formulas of letters alone are made of."""
 

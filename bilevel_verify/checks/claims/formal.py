@@ -104,9 +104,9 @@ class _Form:
             case tree.Call(function="lambda_min", arguments=(part,)):
                 return [Term(sign, (), "lambda_min", self.combination(part))]
             case tree.Call(function="abs", arguments=(part,)) if sign < 0 and not self.equal:
-                found = self.size(part, sign)
-                if found is not None:
-                    return [found]
+                size = self.size(part, sign)
+                if size is not None:
+                    return [size]
         return self.scalar(node, sign)
 
     def scalar(self, node: tree.Node, sign: Fraction) -> list[Term]:
