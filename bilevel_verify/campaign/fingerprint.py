@@ -21,6 +21,7 @@ from bilevel_verify.installation import theory_directory
 
 ROOMS = (
     "language",
+    "numbers",
     "atoms",
     "intervals",
     "problems",

@@ -20,11 +20,12 @@ class Node:
 
     def children(self) -> Iterator[Node]:
         """The direct sub-trees, left to right."""
-        for item in fields(self):
-            value = getattr(self, item.name)
-            for part in value if isinstance(value, tuple) else (value,):
-                if isinstance(part, Node):
-                    yield part
+        for name in names_of(type(self)):
+            value = getattr(self, name)
+            if isinstance(value, Node):
+                yield value
+            elif isinstance(value, tuple):
+                yield from (part for part in value if isinstance(part, Node))
 
     def walk(self) -> Iterator[Node]:
         """This node and everything below it, in preorder, without recursion."""
@@ -33,6 +34,17 @@ class Node:
             node = stack.pop()
             yield node
             stack.extend(reversed(list(node.children())))
+
+
+_NAMES: dict[type[Node], tuple[str, ...]] = {}
+
+
+def names_of(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a kind of node besides its column, which may hold sub-trees."""
+    found = _NAMES.get(kind)
+    if found is None:
+        found = _NAMES[kind] = tuple(item.name for item in fields(kind) if item.name != "column")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,9 @@ from bilevel_verify.numbers.rounding import ball, constant_ball, fraction
 class ArbBalls:
     """Programs over single ``arb`` balls at the precision of ``flint.ctx``; a truth value is True, False or None."""
 
+    operators = True
+    """``+``, ``*`` and the sign of the numbers are those of the arithmetic, constants depend on the precision alone."""
+
     def constant(self, value: Any) -> Any:
         import flint
 

@@ -104,11 +104,14 @@ def ball(number: Any) -> Any:
 
     if isinstance(number, flint.arb):
         return number
+    if isinstance(number, float):  # the frequent kinds come first
+        return flint.arb(float(number))
     if isinstance(number, Fraction):
-        return flint.arb(flint.fmpq(number.numerator, number.denominator))
-    if isinstance(number, int | np.integer):
+        whole = number.denominator == 1
+        return flint.arb(number.numerator if whole else flint.fmpq(number.numerator, number.denominator))
+    if isinstance(number, (int, np.integer)):
         return flint.arb(int(number))
-    if isinstance(number, float | np.floating):
+    if isinstance(number, np.floating):
         return flint.arb(float(number))
     if hasattr(number, "_mpf_"):
         sign, mantissa, exponent, _ = number._mpf_

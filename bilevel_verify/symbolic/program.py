@@ -6,13 +6,16 @@ intervals and generated code are all interpretations of the same list of instruc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 from bilevel_verify.numbers.arithmetic import Arithmetic
 from bilevel_verify.symbolic.graph import Graph, Instruction, reachable
+
+FIRST_RUNS = 8
+"""Runs that are interpreted: writing a program as a function pays for itself later."""
 
 __all__ = ["Graph", "Instruction", "Program", "program_of"]
 
@@ -43,11 +46,62 @@ class Program:
         """Interpret the program; returns the outputs in C order of ``shape``."""
         if len(inputs) != len(self.inputs):
             raise ValueError(f"the program has {len(self.inputs)} inputs, {len(inputs)} were given")
+        self._runs[0] += 1
+        if self._runs[0] > FIRST_RUNS and getattr(arithmetic, "operators", False):
+            found: list[Any] = self._written(inputs, self._constants(arithmetic), arithmetic)
+            return found
         values: list[Any] = []
         for instruction in self.instructions:
-            args = [values[a] for a in instruction.args]
+            args = [values[place] for place in instruction.args]
             values.append(_step(arithmetic, instruction, args, inputs))
         return [values[index] for index in self.outputs]
+
+    @cached_property
+    def _written(self) -> Callable[[Sequence[Any], Sequence[Any], Any], list[Any]]:
+        """The program as a function of Python, for numbers whose own operators are the arithmetic.
+
+        Its text holds places alone, nothing that anybody wrote.
+        """
+        constants, lines = 0, []
+        for place, one in enumerate(self.instructions):
+            names = [f"v{argument}" for argument in one.args]
+            match one.op:
+                case "input":
+                    text = f"inputs[{int(one.value)}]"
+                case "const":
+                    text, constants = f"constants[{constants}]", constants + 1
+                case "add" | "mul":
+                    text = (" + " if one.op == "add" else " * ").join(names)
+                case "neg":
+                    text = f"-{names[0]}"
+                case _:
+                    text = f"step(arithmetic, instructions[{place}], [{', '.join(names)}], ())"
+            lines.append(f"    v{place} = {text}")
+        end = f"    return [{', '.join(f'v{place}' for place in self.outputs)}]"
+        namespace: dict[str, Any] = {"step": _step, "instructions": self.instructions}
+        exec("\n".join(["def run(inputs, constants, arithmetic):", *lines, end]), namespace)
+        written: Callable[[Sequence[Any], Sequence[Any], Any], list[Any]] = namespace["run"]
+        return written
+
+    def _constants(self, arithmetic: Arithmetic) -> list[Any]:
+        """The constants in balls of the precision in force."""
+        import flint
+
+        found = self._balls.get(flint.ctx.prec)
+        if found is None:
+            constants = [one.value for one in self.instructions if one.op == "const"]
+            found = self._balls[flint.ctx.prec] = [arithmetic.constant(value) for value in constants]
+        return found
+
+    @cached_property
+    def _runs(self) -> list[int]:
+        """How often the program was run."""
+        return [0]
+
+    @cached_property
+    def _balls(self) -> dict[int, list[Any]]:
+        """Precision -> the constants of the program."""
+        return {}
 
     def restrict(self, outputs: Sequence[int], shape: tuple[int, ...] | None = None) -> Program:
         """The program of some outputs (given by instruction index), without what they do not need."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import count
 
@@ -23,15 +23,18 @@ def moved_limit(node: tree.Call, place: int, step: int) -> tree.Call:
 
 
 def rebuild(node: tree.Node, change: Callable[[tree.Node], tree.Node]) -> tree.Node:
-    """The same node with ``change`` applied to its direct sub-trees."""
+    """The same node with ``change`` applied to its direct sub-trees; the node itself where nothing changes."""
     altered: dict[str, object] = {}
-    for item in fields(node):
-        value = getattr(node, item.name)
+    for name in tree.names_of(type(node)):
+        value = getattr(node, name)
         if isinstance(value, tree.Node):
-            altered[item.name] = change(value)
+            if (new := change(value)) is not value:
+                altered[name] = new
         elif isinstance(value, tuple) and any(isinstance(part, tree.Node) for part in value):
-            altered[item.name] = tuple(change(part) for part in value)
-    return replace(node, **altered)  # type: ignore[arg-type]
+            parts = tuple(change(part) for part in value)
+            if any(a is not b for a, b in zip(parts, value, strict=True)):
+                altered[name] = parts
+    return replace(node, **altered) if altered else node  # type: ignore[arg-type]
 
 
 def with_child(node: tree.Node, place: int, child: tree.Node) -> tree.Node:

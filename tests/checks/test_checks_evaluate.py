@@ -207,3 +207,29 @@ def test_calls_are_counts():
     tool = evaluator(sequences=Recorded([[0.0]]))
     assert tool.value(parse("calls(grad_f) + 1")) == 8
     assert tool.value(parse("calls(grad_f, grad_g)")) == 12
+
+
+def test_formulas_of_letters_alone_are_evaluated_once(monkeypatch):
+    import flint
+
+    calls = []
+    power = v.VALUES.raised
+    monkeypatch.setattr(type(v.VALUES), "raised", staticmethod(lambda a, b: calls.append(1) or power(a, b)))
+    evaluator = Evaluator({"a": (Fraction(2), "proved"), "n": (Fraction(3), "computed")})
+    node = parse("k*(a**n + 1)")
+    assert [evaluator.value(node, {"k": k}) for k in range(5)] == [9 * k for k in range(5)]
+    assert len(calls) == 1
+    evaluator.reset()
+    evaluator.value(node, {"k": 7})
+    assert evaluator.certainty == "computed"  # of what was remembered, too
+    assert evaluator.value(node, {"k": 1, "a": 3}) == 28  # a place that binds a letter
+    assert evaluator.value(node, {"k": 1}) == 9
+    assert evaluator.value(parse("sum(k*a, (a, 1, 3))"), {"k": 1}) == 6  # an index that hides a letter
+    root = parse("sqrt(a)*k")
+    saved = flint.ctx.prec
+    try:
+        for bits in (64, 512):
+            flint.ctx.prec = bits
+            assert 2.0 ** (-8 - bits) < float(evaluator.value(root, {"k": 1}).rad()) < 2.0 ** (4 - bits)
+    finally:
+        flint.ctx.prec = saved

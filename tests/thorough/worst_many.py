@@ -3,7 +3,8 @@
 ``python tests/thorough/worst_many.py --seconds 8`` gives every statement that much processor time: corners of the
 families, then drawn knobs with many starts each (problem, constants and truth are shared by the starts). The largest
 share of every claim is judged again by ``verify`` with certified constants, what is above 1 in 50 digits; what is
-larger than the share in ``reports/worst.json`` is written there. Statements that are in the file already are left out.
+larger than the share in ``reports/worst.json`` is written there. Statements that are in the file already are left out;
+with ``--more`` and a seed of its own they are drawn from again, without the corners, and what was tried is added up.
 """
 
 from __future__ import annotations
@@ -58,8 +59,10 @@ ALONE = {known.name.replace(str(CARD), SHOWN): known.family for known in KNOWN i
 """Known worst cases, each on the family that has it: no share may be above the truth."""
 
 
-def searched(name: str, seconds: float, seed: int) -> tuple[Search, int]:
+def searched(name: str, seconds: float, seed: int, more: bool = False) -> tuple[Search, int]:
     """A search that has tried as many starts on as many problems as there was time for, and how many problems.
+
+    ``more`` leaves the corners out: they do not depend on the seed, and were counted.
 
     Raises
     ------
@@ -76,7 +79,8 @@ def searched(name: str, seconds: float, seed: int) -> tuple[Search, int]:
     search = Search(request, targets, chosen, Memory(None, {}), eps, eps is None and needs_eps(request), seed=seed)
     search.progress = _until(time.process_time() + seconds)
     with suppress(Exhausted):
-        at_corners(search)
+        if not more:
+            at_corners(search)
         drawn(search)
     return search, len({(at, u[: len(f.ranges)]) for at, u in search.seen for f in chosen if f.name == at})
 
@@ -113,11 +117,30 @@ def line(name: str, found: WorstCase, problems: int, seconds: float) -> str:
     return " | ".join(str(cell).replace("|", "/") for cell in [*cells, *named_ones, f"{seconds:.1f}"])
 
 
+def added(old: str, new: str) -> str:
+    """Two lines of one statement as one: numbers are added up, claims that broke in both are named once."""
+    pairs = list(zip(old.split(" | ")[1:], new.split(" | ")[1:], strict=True))
+    sums = [str(int(a) + int(b)) for a, b in pairs[:5]]
+    for a, b in pairs[5:8]:
+        claims = {}
+        for one in [*_claims(a), *_claims(b)]:
+            claims[one.rpartition(" ")[0]] = one
+        sums.append(f"{len(claims)}{': ' + '; '.join(claims.values()) if claims else ''}")
+    seconds = sum(map(float, pairs[8]))
+    return " | ".join([old.partition(" | ")[0], *sums, f"{seconds:.1f}"])
+
+
+def _claims(cell: str) -> list[str]:
+    """The claims behind ``2: first 1.5; second 1.2``."""
+    return [one for one in cell.partition(": ")[2].split("; ") if one]
+
+
 def keep(path: Path, lines: dict[str, str]) -> None:
     """The file: the head, a line for each statement, totals."""
     table = [[cell.strip() for cell in one.split(" | ")] for one in lines.values()]
     sums = [sum(float(row[place].partition(":")[0]) for row in table) for place in range(1, 10)]
     total = " | ".join(["all", *(f"{number:.0f}" for number in sums)])
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join([HEAD, *lines.values(), total]) + "\n", encoding="utf-8")
 
 
@@ -128,6 +151,7 @@ def main() -> None:
     parser.add_argument("--for", type=float, default=1e9, dest="whole", help="seconds for everything")
     parser.add_argument("--only", default="", help="statements whose name contains this")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--more", action="store_true", help="statements that are there already, with another seed")
     parser.add_argument("--out", type=Path, default=Path("reports"))
     given = parser.parse_args()
     counts, shares = given.out / "thorough" / "worst.txt", given.out / "worst.json"
@@ -136,16 +160,18 @@ def main() -> None:
     results = {one["statement"]: one for one in json.loads(shares.read_text())} if shares.exists() else {}
     end = time.monotonic() + given.whole
     for name in [*ALONE, *named()]:
-        if given.only not in name or name in lines or time.monotonic() > end:
+        there = name in lines
+        if given.only not in name or there != given.more or time.monotonic() > end:
             continue
         started = time.process_time()
         try:
-            search, problems = searched(name, given.seconds, given.seed)
+            search, problems = searched(name, given.seconds, given.seed, given.more)
             found = result_of(search, name, {})
         except BilevelVerifyError as error:
             print(f"{name}: {type(error).__name__}: {error}", flush=True)
             continue
-        lines[name] = line(name, found, problems, time.process_time() - started)
+        here = line(name, found, problems, time.process_time() - started)
+        lines[name] = added(lines[name], here) if there else here
         print(lines[name], flush=True)
         keep(counts, lines)
         if name not in ALONE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +11,7 @@ from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.decide import Judgement, Tally, guarded, judge, undecided
 from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.claims.facts import needs_epochs, rests_on_the_epoch
+from bilevel_verify.checks.claims.formal import holds_formally
 from bilevel_verify.checks.claims.recorded import HOW, RecordedRun
 from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.errors import MathematicalError
@@ -210,9 +211,16 @@ def _judge_at(judged: Judged, evaluator: Evaluator, place: Bound) -> Judgement |
         if answer is None:
             return guarded(EvaluationError("tie: a condition of the claim is not decided"), where)
         left, right = evaluator.value(judged.link.left.tree, place), evaluator.value(judged.link.right.tree, place)
-        return judge(left, judged.link.op, right, evaluator.certainty, where)
+        return decided(judged.link, judge(left, judged.link.op, right, evaluator.certainty, where), evaluator, place)
     except MathematicalError as error:
         return guarded(error, where)
+
+
+def decided(link: Link, found: Judgement, evaluator: Evaluator, place: Bound) -> Judgement:
+    """A judgement, or that the relation holds by its form where enclosures leave it open."""
+    if not holds_formally(link, found, evaluator, place):
+        return found
+    return replace(found, answer=True, margin=0.0, reason="")
 
 
 def expand(ranges: Mapping[str, Domain], evaluator: Evaluator, start: Bound) -> Iterator[Bound]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Protocol
 
+import flint
 from flint import arb
 
 from bilevel_verify.checks.claims import linear
@@ -20,9 +21,13 @@ from bilevel_verify.checks.claims.meanings import FUNCTIONS, signed_sum
 from bilevel_verify.checks.claims.values import VALUES, EvaluationError, Scalar, Value
 from bilevel_verify.language import nearest, tree
 from bilevel_verify.language.binding import RANGE_FUNCTIONS
+from bilevel_verify.numbers import exact
 from bilevel_verify.numbers.trees import Bound, Evaluate, TreeEvaluator
 from bilevel_verify.theorems.vocabulary import ORACLE_FUNCTIONS, TRUTH_FUNCTIONS
 from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty, weakest
+
+STILL = (tree.Number, tree.Letter, tree.Add, tree.Multiply, tree.Negate, tree.Divide, tree.Power, tree.Call)
+"""What formulas of letters alone are made of."""
 
 
 class Functions(Protocol):
@@ -162,6 +167,35 @@ class Evaluator(TreeEvaluator):
 
     def compile(self, node: tree.Node) -> Evaluate:
         """The function of a tree, entries of sequences and products of matrices among it."""
+        plain = self._compile(node)
+        if isinstance(node, tree.Number | tree.Letter) or not self._is_still(node):
+            return plain
+        names, kept = tree.letters(node), {}
+
+        def once(bound: Bound) -> Value:
+            if not names.isdisjoint(bound):
+                return plain(bound)
+            bits = flint.ctx.prec
+            if bits not in kept:
+                kept[bits] = self._apart(lambda: plain(bound))
+            result, certainty = kept[bits]
+            self.note(certainty)
+            return result
+
+        return once
+
+    def _is_still(self, node: tree.Node) -> bool:
+        """Whether a tree is worth the same at every place that binds none of its letters."""
+        for part in node.walk():
+            if isinstance(part, tree.Letter) and part.name not in self.letters:
+                return False
+            if isinstance(part, tree.Call) and part.function not in exact.FUNCTIONS:
+                return False
+            if not isinstance(part, STILL):
+                return False
+        return True
+
+    def _compile(self, node: tree.Node) -> Evaluate:
         match node:
             case tree.Index(base=base, indices=indices):
                 return self.entry(base, indices)

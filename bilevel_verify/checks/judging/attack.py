@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bilevel_verify.checks.claims import values as v
-from bilevel_verify.checks.claims.claims import Judged
+from bilevel_verify.checks.claims.claims import Judged, decided
 from bilevel_verify.checks.claims.decide import Judgement, Tally, guarded, judge, ratio_of, reason_of
 from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.claims.values import EvaluationError
@@ -329,7 +329,7 @@ def _attack(judged: Judged, place: Bound, case: Case) -> Judgement | None:
             return None
         left = evaluator.value(judged.link.left.tree, place)
         right = evaluator.value(judged.link.right.tree, place)
-        found = judge(left, judged.link.op, right, evaluator.certainty, where)
+        found = decided(judged.link, judge(left, judged.link.op, right, evaluator.certainty, where), evaluator, place)
     except MathematicalError as error:
         found = guarded(error, where)
     judged.tally.take(found)
