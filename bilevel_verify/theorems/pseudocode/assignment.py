@@ -216,7 +216,7 @@ class _Flow:
         if (number := _value(node, state.values)) is not None:
             return number, True
         match node:
-            case tree.Letter(name=name) if name not in self.names:
+            case tree.Letter(name=name):  # a declared range is one of every value that the letter takes
                 return self.least.get(name)
             case tree.Add(terms=terms):
                 ends = [self.lowest(term, state) for term in terms]
