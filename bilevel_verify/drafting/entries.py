@@ -147,11 +147,17 @@ class Composer:
             fields["for_from"] = {n: origin for n, (_, origin) in spans.items()}
         if define:
             fields["define"] = define
+            fields["define_from"] = {n: self._home(scope.define[n].unit) for n in define}
         if conditions:
             fields["where"] = [text for text, _ in conditions]
             fields["where_from"] = [origin for _, origin in conditions]
         if quantified & set(spans):
             fields["quantified"] = sorted(quantified & set(spans))
+
+    def _home(self, number: int) -> str:
+        """A unit as the paper names it."""
+        unit = self.reader.document.units[number]
+        return unit.name or (f"proof of {unit.of}" if unit.of else unit.section) or "text"
 
     def _of_sentence(self, first: Printed) -> tuple[dict[str, Range], set[str]]:
         """Ranges that the sentence of a relation quantifies over, and which of them are said to be of integers."""

@@ -197,7 +197,10 @@ def relation_text(relation: Relation) -> str:
 def _judged(paper: Paper, quoted: Quoted, places: tuple[Formula, ...]) -> tuple[str, str]:
     if not quoted.relations and not quoted.sides:
         return "quoted", ""
-    read = [paper.by_number[f.n] for f in places]
+    whole = tuple(formula for formula in places if paper.index.whole(quoted.latex, formula))
+    if not whole:
+        return "marked" if quoted.marks else "differs", "the print goes on where the quotation ends"
+    read = [paper.by_number[f.n] for f in whole]
     own, failure = _own(paper, quoted.latex)
     statements = [one.statements for one in read if one.statements]
     if not statements and own is None:

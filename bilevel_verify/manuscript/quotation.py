@@ -22,7 +22,7 @@ TEXT = re.compile(
     r"\\(?:text|textrm|textit|textbf|mbox|operatorname\*?|mathrm|rm)\s*\{((?:[^{}]|\{[^{}]*\})*)\}", re.DOTALL
 )
 ENVIRONMENT = re.compile(r"\\(?:begin|end)\s*\{(?:aligned|align\*?|split|gathered|equation\*?|array)\}(?:\{[lcr]*\})?")
-NUMBERED = re.compile(r"\\(?:tag|label|eqref|ref)\s*\{[^{}]*\}")
+NUMBERED = re.compile(r"\\(?:tag|label|eqref|ref|[vh]space\*?)\s*\{[^{}]*\}")
 SPELLINGS = {
     **dict.fromkeys(("dfrac", "tfrac", "cfrac", "nicefrac"), "frac"),
     "leq": "le",
@@ -58,6 +58,13 @@ SPELLINGS = {
 """Command -> the spelling that stands for it; empty: it only sets the type."""
 DROPPED = symbols.SPACES | symbols.GAPS | symbols.SIZES | {"nonumber", "notag", "limits", "nolimits", " ", "\\"}
 ENDS = frozenset({",", ".", ";", ":", r"\wedge", "`"})
+SCRIPTS = frozenset({"_", "^", "'"})
+JOINING = frozenset({"+", "-", r"\pm", r"\mp", r"\cdot", r"\times", "/", "*"})
+"""Signs that join what stands beside them."""
+RELATED = frozenset({"<", ">", "=", *("\\" + SPELLINGS.get(name, name) for name in symbols.RELATIONS)})
+TUPLE = frozenset({(",", ")"), ("(", ","), (",", ",")})
+STRAY = frozenset({")", "."})
+PAIRS = frozenset({("(", ")"), ("{", "}"), (r"\{", r"\}"), ("[", "]")})
 LABELS = frozenset({r"\overset", r"\stackrel"})
 TOO_DEEP = 200
 SWITCHES = {"\\" + name: "\\" + font for name, font in symbols.SWITCHES.items() if font}
@@ -68,9 +75,31 @@ TAKES = {
 """Commands that turn the font of the rest of a group; commands and how many arguments they take."""
 
 
-@lru_cache(maxsize=20_000)
+GAP = "\0"
+"""Stands where a row, a wide space or words part what is printed."""
+GAPS = re.compile(r"\\\\(?![A-Za-z])|\\q?quad(?![A-Za-z])|&")
+WORDS = re.compile(r"(\\(?:text|textrm|textit|textbf|mbox)\s*\{(?:[^{}]|\{[^{}]*\})*\})", re.DOTALL)
+
+
 def canonical(latex: str) -> tuple[str, ...]:
     """The signs of a formula in one spelling; empty for one whose braces do not close."""
+    return parted(latex)[0]
+
+
+@lru_cache(maxsize=20_000)
+def parted(latex: str) -> tuple[tuple[str, ...], frozenset[int]]:
+    """The signs of a formula, and the places in front of which a row, a wide space or words part it."""
+    signs: list[str] = []
+    gaps: set[int] = set()
+    for sign in _all_signs(GAPS.sub(GAP, WORDS.sub(rf"{GAP}\1{GAP}", latex))):
+        if sign == GAP:
+            gaps.add(len(signs))
+        else:
+            signs.append(sign)
+    return tuple(signs), frozenset(gaps)
+
+
+def _all_signs(latex: str) -> tuple[str, ...]:
     text = NUMBERED.sub(" ", ENVIRONMENT.sub(" ", latex))
     text = TEXT.sub(lambda m: "{\\mathrm{" + " ".join(re.sub(r"[\\$~]", " ", m[1]).split()) + "}}", text)
     try:
@@ -202,7 +231,42 @@ class Indexed:
         wanted = quoted(latex)
         if wanted == "  ":
             return ()
-        return tuple(formula for formula, text in self.signs if wanted in text)
+        return tuple(formula for formula, text in self.signs if wanted in text and _stands(wanted, text))
+
+    def whole(self, latex: str, formula: Formula) -> bool:
+        """Whether a quotation is a whole part of a formula: nothing is cut off from what stands at its ends."""
+        wanted = tuple(quoted(latex).split())
+        signs, gaps = parted(formula.latex)
+        ends = ((at, at + len(wanted)) for at in range(len(signs)) if signs[at : at + len(wanted)] == wanted)
+        return any(_whole(signs, gaps, first, last) for first, last in ends)
+
+
+def _stands(wanted: str, text: str) -> bool:
+    """Whether the signs stand somewhere without a script, a prime or a digit that belongs to their last one."""
+    last = wanted.split()[-1]
+    at = text.find(wanted)
+    while at >= 0:
+        after = text[at + len(wanted) :].partition(" ")[0]
+        before = text[:at].rpartition(" ")[2]
+        cut = after in SCRIPTS or (after.isdigit() and last.isdigit()) or before in SCRIPTS
+        if not cut and not (before.isdigit() and wanted.split()[0].isdigit()):
+            return True
+        at = text.find(wanted, at + 1)
+    return False
+
+
+def _whole(signs: tuple[str, ...], gaps: frozenset[int], first: int, last: int) -> bool:
+    """Whether a relation, punctuation, a gap or a pair of brackets is at both ends of a part of some signs."""
+    before = signs[first - 1] if first else ""
+    after = signs[last] if last < len(signs) else ""
+    inside = signs[first:last]
+    if (before, after) in TUPLE or ((before, after) in PAIRS and any(sign in RELATED for sign in inside)):
+        return True
+    if all(sign in STRAY for sign in signs[last:]) and inside.count("(") == inside.count(")"):
+        after = ""  # the print closes what it never opened
+    begins = not before or before in RELATED | ENDS or inside[0] in RELATED or first in gaps
+    ends = not after or after in RELATED | ENDS or inside[-1] in RELATED or last in gaps
+    return begins and ends and after not in JOINING and (before not in JOINING or inside[0] in RELATED)
 
 
 def quoted(latex: str) -> str:

@@ -59,7 +59,7 @@ class Claim:
     added: tuple[Condition, ...] = ()
     narrowed: Mapping[str, Domain] = field(default_factory=none)
     marks: tuple[Mark, ...] = ()
-    define: Mapping[str, Expression] = field(default_factory=none)
+    define: Mapping[str, Condition] = field(default_factory=none)
     source: str = ""
     printed: tuple[str, ...] = ()
     stated: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class Entry:
     added: tuple[Condition, ...] = ()
     narrowed: Mapping[str, Domain] = field(default_factory=none)
     marks: tuple[Mark, ...] = ()
-    define: Mapping[str, Expression] = field(default_factory=none)
+    define: Mapping[str, Condition] = field(default_factory=none)
     assumes: tuple[str, ...] = ()
     printed: tuple[str, ...] = ()
     stated: tuple[str, ...] = ()

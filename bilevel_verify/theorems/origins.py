@@ -2,7 +2,8 @@
 
 A relation is judged as printed under the hypotheses and ranges that the paper prints. What a card adds (``added``,
 ``narrowed``) makes a second judgement, which is marked. A hypothesis or range without an origin may be either: until
-somebody has read the paper, the relation as printed is not judged.
+somebody has read the paper, the relation as printed is not judged. A definition without one is added: the relation as
+printed is judged without it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TypeVar
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Statement
 from bilevel_verify.theorems.card_parts import Condition, Domain, Mark
-from bilevel_verify.theorems.prescribed import included
+from bilevel_verify.theorems.prescribed import formulas_of, included
 
 Kind = TypeVar("Kind", Entry, Claim)
 
@@ -53,15 +54,35 @@ def with_ours(entry: Kind) -> Kind:
     return replace(entry, where=(*entry.where, *entry.added), for_=ranges, added=(), narrowed={})
 
 
+def as_printed(card: Card, one: Kind, statement: Statement | None = None) -> Kind | None:
+    """The same without the definitions of which nobody has said where the paper makes them: what the print says.
+
+    None where there are none, where something else keeps it from being as printed, and where a defined name has no
+    meaning but its definition, so that nothing could be judged without it. ``statement`` is that of a claim.
+    """
+    unread = {name: value for name, value in one.define.items() if value.unread}
+    ours = {Mark("added", f"{name} = {value.text}") for name, value in unread.items()}
+    if not ours & set(one.marks) or set(one.marks) - ours:
+        return None
+    known = formulas_of(card, statement).keys() if statement is not None else card.letters.keys()
+    for name in unread.keys() - one.for_.keys() - known:
+        if name not in card.letters or card.letters[name].source == "settings":
+            return None
+    define = {name: value for name, value in one.define.items() if name not in unread}
+    printed = replace(one, define=define, marks=())
+    return replace(printed, as_printed=True) if isinstance(printed, Claim) else printed
+
+
 def as_judged(card: Card, statement: Statement) -> Statement:
     """A statement whose claims are those that a check along runs judges.
 
     A claim under hypotheses of the card's own stands twice: as printed, and under them. One with an unread hypothesis
-    is judged under all of them only, marked; :func:`unread_claims` names it.
+    is judged under all of them only, marked; :func:`unread_claims` names it. So does one with an unread definition.
     """
     unread = unread_claims(card, statement)
     claims: list[Claim] = []
-    for claim in statement.claims:
+    plain = {c.id: p for c in statement.claims if (p := as_printed(card, c, statement)) is not None}
+    for claim in (form for c in statement.claims for form in (plain.get(c.id), c) if form is not None):
         whole = _pushed(card, statement, claim)
         ours = (*ours_of(whole), *unread.get(claim.id, ()))
         if not ours:

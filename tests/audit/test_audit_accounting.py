@@ -455,6 +455,7 @@ def test_coverage_counts_a_define_that_may_leave_the_range_of_its_letter(tmp_pat
 id = "defined"
 source = "(1)"
 define = { n = "kappa - 3/2" }
+define_from = "(1)"
 chain = ["n", "<= kappa"]
 """
     card = card_of(tmp_path, text)

@@ -41,7 +41,7 @@ def card_of(folder: Path, text: str) -> Card:
 
 
 def inequality(define: str, chain: str = '["1", "<= 2"]', more: str = "") -> str:
-    return f'[[inequality]]\nid = "i"\ndefine = {{ {define} }}\nchain = {chain}\n{more}\n'
+    return f'[[inequality]]\nid = "i"\ndefine = {{ {define} }}\ndefine_from = "(1)"\nchain = {chain}\n{more}\n'
 
 
 def found(card: Card, kind: str, entry: str = "i") -> list[Finding]:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from bilevel_verify.audit import audit
 from bilevel_verify.errors import CardError
 from bilevel_verify.theorems.card import Card, Derivation, Inequality, Step
 from bilevel_verify.theorems.origins import (
     as_judged,
+    as_printed,
     conditions_of,
     ours_of,
     unread_claims,
@@ -274,3 +276,81 @@ def test_the_ends_of_a_range_as_conditions(tmp_path: Path, text: str, conditions
     found = conditions_of("a", domain)
     assert [c.text for c in found] == conditions
     assert all(c.added for c in found)
+
+
+@pytest.mark.parametrize("origin", [" ", "-", "?", "--", "(...)", "\\t"])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        'where = ["a <= c"]\nwhere_from = "{}"',
+        'where = ["a <= c", "c >= 1"]\nwhere_from = ["(5)", "{}"]',
+        'where = [{{ is = "a <= c", from = "{}" }}]',
+        'for = {{ a = "[0, 2]" }}\nfor_from = "{}"',
+        'for = {{ a = "[0, 2]" }}\nfor_from = {{ a = "{}" }}',
+        'define = {{ a = "1/2" }}\ndefine_from = "{}"',
+        'define = {{ a = "1/2" }}\ndefine_from = {{ a = "{}" }}',
+    ],
+)
+def test_an_origin_names_a_place(tmp_path: Path, fields: str, origin: str) -> None:
+    with pytest.raises(CardError) as error:
+        entry_of(tmp_path, CHAIN + fields.format(origin))
+    assert "names no place of the paper; write it as in 'Lemma 2, (5)', or leave it out" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_origins_of_a_head_name_places_too(tmp_path: Path) -> None:
+    for standing in ('standing = "?"', 'standing = " - "'):
+        with pytest.raises(CardError, match="names no place of the paper"):
+            card_of(tmp_path, "", standing)
+
+
+@pytest.mark.parametrize(
+    ("fields", "marks"),
+    [
+        ('define = { a = "1/2" }', ("a = 1/2",)),
+        ('define = { a = "1/2" }\ndefine_from = "Theorem 3, (12)"', ()),
+        ('define = { a = { is = "1/2", from = "(12)" } }', ()),
+        ('define = { a = "1/2", b = "2" }\ndefine_from = { b = "(12)" }', ("a = 1/2",)),
+    ],
+)
+def test_a_definition_without_an_origin_is_added(tmp_path: Path, fields: str, marks: tuple[str, ...]) -> None:
+    entry = entry_of(tmp_path, CHAIN + fields)
+    assert tuple((mark.name, mark.why) for mark in entry.marks) == tuple(("added", why) for why in marks)
+
+
+def test_a_function_without_an_origin_is_added_where_it_is_called(tmp_path: Path) -> None:
+    text = '[[theorem]]\nid = "one"\ndefine = { "twice(t)" = "2*t" }\n' + "".join(
+        f'[[theorem.claim]]\nid = "{name}"\nover = "parameters"\nleft = "{left}"\nright = "c"\n'
+        for name, left in (("called", "twice(a)"), ("not-called", "a"))
+    )
+    claims = card_of(tmp_path, text).entries["one"].claims  # type: ignore[attr-defined]
+    assert [tuple(mark.why for mark in claim.marks) for claim in claims] == [("twice(t) = 2*t",), ()]
+    assert [claim.as_printed for claim in claims] == [False, True]
+
+
+def test_what_the_print_says_is_judged_without_the_definition(tmp_path: Path) -> None:
+    card = card_of(tmp_path, '[[inequality]]\nid = "one"\nchain = ["c", "<= 1/2"]\ndefine = { c = "1/2" }\n')
+    plain = as_printed(card, card.entries["one"])
+    assert plain is not None
+    assert (dict(plain.define), plain.marks) == ({}, ())
+    rows = [f.row for f in audit(card, quick=True) if f.row.kind == "inequality"]
+    assert [(row.verdict, row.as_printed, row.marks) for row in rows] == [
+        ("refuted", True, ()),
+        ("holds", False, ("added: c = 1/2",)),
+    ]
+
+
+def test_a_name_without_another_meaning_is_judged_with_its_definition_only(tmp_path: Path) -> None:
+    card = card_of(tmp_path, '[[inequality]]\nid = "one"\nchain = ["b", "<= z"]\ndefine = { z = "2*(1 + abs(b))" }\n')
+    assert as_printed(card, card.entries["one"]) is None
+    rows = [f.row for f in audit(card, quick=True) if f.row.kind == "inequality"]
+    assert [(row.verdict, row.as_printed) for row in rows] == [("holds", False)]
+    assert rows[0].marks == ("added: z = 2*(1 + abs(b))",)
+
+
+def test_a_claim_with_a_definition_of_our_own_stands_twice(tmp_path: Path) -> None:
+    text = '[[theorem]]\nid = "one"\ndefine = { c = "1" }\n[[theorem.claim]]\nid = "x"\nover = "parameters"\n'
+    card = card_of(tmp_path, text + 'for = { c = "[1, oo)" }\nfor_from = "(1)"\nleft = "c"\nright = "1"\n')
+    first, second = as_judged(card, card.statement("one")).claims
+    assert (first.as_printed, dict(first.define), first.marks) == (True, {}, ())
+    assert (second.as_printed, [mark.why for mark in second.marks]) == (False, ["c = 1"])

@@ -24,7 +24,7 @@ from bilevel_verify.numbers.exact import BITS, Formula, middle
 from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Inequality, Step
 from bilevel_verify.theorems.card_parts import Expression, Link, Mark
-from bilevel_verify.theorems.origins import added_mark, not_given, ours_of, unread_of, with_ours
+from bilevel_verify.theorems.origins import added_mark, as_printed, not_given, ours_of, unread_of, with_ours
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.units.unit_table import unit_table
 from bilevel_verify.theorems.vocabulary import NUMBERS
@@ -59,11 +59,12 @@ class Judge:
 
 
 def link_findings(card: Card, entry: Entry, budget: float, seed: int, repairs: bool = False) -> Iterator[Finding]:
-    """The links of an entry as printed, and those of the repaired form that its card carries."""
-    for form in (entry, entry.repaired):
+    """The links of an entry as printed, under definitions of our own, and those of the repaired form of its card."""
+    for form in (as_printed(card, entry), entry, entry.repaired):
         if form is not None:
-            judge = Judge(card, form, written(card, form), budget, seed, form is entry, form.marks)
-            found = _links(judge, repairs and form is entry and not form.assumed)
+            own = form is not entry.repaired
+            judge = Judge(card, form, written(card, form), budget, seed, own, form.marks)
+            found = _links(judge, repairs and own and not form.assumed)
             yield from (_assumed(finding) if form.assumed else finding for finding in found)
 
 

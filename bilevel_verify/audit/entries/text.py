@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bilevel_verify.audit.findings.finding import Finding
+from bilevel_verify.audit.scalar.claim import KINDS
 from bilevel_verify.checks.verdicts.verdict import Row
-from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Algorithm, Card, Entry
 from bilevel_verify.theorems.card_parts import Mark
-from bilevel_verify.theorems.pseudocode.assignment import Range
+from bilevel_verify.theorems.pseudocode.assignment import undecided_reads
 from bilevel_verify.theorems.pseudocode.executability import static_findings
 from bilevel_verify.theorems.pseudocode.trial import trial_findings
 
@@ -20,7 +20,9 @@ def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
     if not isinstance(entry, Algorithm) or entry.program is None:
         return
     functions = {*card.functions, *entry.functions, *(a.id for a in card.algorithms)}
-    found = static_findings(entry, supplied=entry.supplied_by, functions=functions, least=_least(card))
+    ranges = {name: spec.domain for name, spec in card.letters.items() if spec.domain is not None}
+    ranges = {name: domain for name, domain in {**ranges, **entry.for_}.items() if domain.kind in KINDS}
+    found = static_findings(entry, supplied=entry.supplied_by, functions=functions, ranges=ranges)
     for number, defect in enumerate(found):
         yield Finding(
             _row(card, entry, f"defect-{number + 1}", "refuted", f"{defect.kind}: {defect}", defect.line),
@@ -32,7 +34,12 @@ def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
             _row(card, entry, f"trial-{number + 1}", "refuted", f"{defect.kind}: {defect}", defect.line),
             counterexample={"line": defect.line or "-", "defect": defect.message},
         )
-    if not found:
+    open_reads = () if found else undecided_reads(entry.program, entry.needs, ranges)
+    if open_reads:
+        names = "; ".join(f"{one.line}: {one.message.partition(',')[0]}" for one in open_reads)
+        reason = f"whether every path assigns what is read is not decided: {names}"
+        yield Finding(replace(_row(card, entry, "static", "undecided", reason, ""), certainty=None))
+    elif not found:
         reason = "every name that is read is assigned, every input is used"
         row = _row(card, entry, "static", "holds", reason, "")
         if entry.taken:  # the printed list of inputs does not suffice
@@ -40,16 +47,6 @@ def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
             marks = (str(Mark("reading", reading)), *row.marks)
             row = replace(row, reading=reading, as_printed=False, marks=marks)
         yield Finding(row)
-
-
-def _least(card: Card) -> dict[str, Range]:
-    """Lower ends of the ranges of letters that are numbers."""
-    found = {}
-    for name, spec in card.letters.items():
-        low = None if spec.domain is None or spec.domain.lower is None else spec.domain.lower.tree
-        if isinstance(low, tree.Number):
-            found[name] = low.value, spec.domain.lower_closed  # type: ignore[union-attr]
-    return found
 
 
 def _row(card: Card, entry: Algorithm, claim: str, verdict: str, reason: str, where: str) -> Row:

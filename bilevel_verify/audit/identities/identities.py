@@ -28,6 +28,7 @@ from bilevel_verify.numbers.rounding import ball, precision
 from bilevel_verify.problems import bilevel
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Card, Entry, Identity
+from bilevel_verify.theorems.origins import as_printed
 from bilevel_verify.truth import truth
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
 
@@ -53,14 +54,14 @@ def identity_findings(card: Card, entry: Entry, seed: int = 0, attack: bool = Tr
     """
     if not isinstance(entry, Identity):
         return
-    yield _finding(card, entry, entry, seed, attack)
-    if isinstance(entry.repaired, Identity):
-        yield _finding(card, entry, entry.repaired, seed, attack)
+    for form in (as_printed(card, entry), entry, entry.repaired):
+        if isinstance(form, Identity):
+            yield _finding(card, entry, form, seed, attack)
 
 
 def _finding(card: Card, entry: Identity, form: Identity, seed: int, attack: bool) -> Finding:
     decision = decide_identity(form, seed, attack)
-    printed = form is entry
+    printed = form is not entry.repaired
     known = entry.refuted is not None and printed
     place = Place(card.key, entry.id, "identity", entry.source or None, entry.reading or None, printed, known)
     display = {name: spec.display for name, spec in card.letters.items() if spec.display}

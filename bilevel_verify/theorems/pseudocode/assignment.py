@@ -1,8 +1,9 @@
 """Which names of a pseudo-code are assigned where they are read, along every path.
 
-Paths go through both branches of a condition, through ``break``, and past loops that may run no times. Letters and
-sequences count as assigned once any of their entries is; an entry such as ``x[t+1]`` is followed by its text, and only
-where no other assignment can have made the same entry.
+What is read without a value is shown by a path that can be taken (``feasible``). Whether there may be more is asked
+here: paths go through both branches of a condition, through ``break``, and past loops that may run no times. Letters
+and sequences count as assigned once any of their entries is; an entry such as ``x[t+1]`` is followed by its text, and
+only where no other assignment can have made the same entry.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import product
 
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.numbers.logic import logical
 from bilevel_verify.theorems import algorithm as script
+from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.pseudocode.execution import ScriptFinding
+from bilevel_verify.theorems.pseudocode.feasible import missed_reads
 from bilevel_verify.theorems.reading.fields import unparse
 from bilevel_verify.theorems.rewrite import free_letters
 
@@ -40,24 +44,92 @@ class State:
 
 
 def unassigned_paths(
-    program: script.Program, inputs: Iterable[str], least: Mapping[str, Range] | None = None
+    program: script.Program, inputs: Iterable[str], ranges: Mapping[str, Domain] | None = None
 ) -> tuple[ScriptFinding, ...]:
     """Reads of names or entries that some path leaves without a value, each name once.
+
+    Only paths that can be taken count: :mod:`feasible` finds the numbers of one, which the message names.
 
     Parameters
     ----------
     inputs : names that have a value from the start.
-    least : lower ends of the ranges of letters, to see that a loop runs at least once; without them every loop is taken
-        to run.
+    ranges : where the letters live; without them every loop is taken to run, and only what :func:`possibly_unassigned`
+        finds as well counts.
     """
-    flow = _Flow(program, least)
-    flow.block(program.statements, State(frozenset(inputs)))
-    return tuple(flow.found.values())
+    missed = missed_reads(program, inputs, ranges)
+    if ranges is None:
+        possible = {key.partition("[")[0] for key in possibly_unassigned(program, inputs)}
+        missed = tuple(one for one in missed if one.name in possible)
+    return tuple(_finding(one.statement, one.shown, one.numbers) for one in missed)
+
+
+def undecided_reads(
+    program: script.Program, inputs: Iterable[str], ranges: Mapping[str, Domain]
+) -> tuple[ScriptFinding, ...]:
+    """Reads that are not seen to have a value on every path; for programs of which no path without one is found."""
+    return tuple(possibly_unassigned(program, inputs, _least(ranges)).values())
+
+
+def possibly_unassigned(
+    program: script.Program, inputs: Iterable[str], least: Mapping[str, Range] | None = None
+) -> dict[str, ScriptFinding]:
+    """Name or entry -> where it may be read without a value; paths are not asked whether they can be taken.
+
+    ``least`` holds lower ends of ranges, to see that a loop runs at least once; without it every loop is taken to run.
+    Comparisons of what no line changes are answered alike wherever they stand.
+    """
+    found: dict[str, ScriptFinding] = {}
+    for orders in _orders(program):
+        flow = _Flow(program, least, orders)
+        flow.block(program.statements, State(frozenset(inputs)))
+        found |= {key: one for key, one in flow.found.items() if key not in found}
+    return found
+
+
+Orders = Mapping[tuple[tree.Node, tree.Node], int]
+MOST_ATOMS = 4
+"""Comparisons of what no line changes that are told apart."""
+
+
+def _orders(program: script.Program) -> Iterator[Orders]:
+    """Every way in which the sides of tests can be ordered that no line of the program changes."""
+    assigned = _names_assigned(program.statements) | {
+        t.base for s in program.walk() if isinstance(s, script.Assign) for t in s.targets if isinstance(t, tree.Index)
+    }
+    tests = [s.test for s in program.walk() if isinstance(s, script.If | script.While)]
+    atoms: dict[tuple[tree.Node, tree.Node], int] = {}
+    for part in (p for test in tests for p in test.walk()):
+        if isinstance(part, tree.Compare) and len(part.operands) == 2 and not _read(part) & assigned:
+            one, other = part.operands
+            atom = (other, one) if (other, one) in atoms else (one, other)
+            atoms[atom] = atoms.get(atom, 0) + 1
+    kept = [atom for atom, times in atoms.items() if times > 1][:MOST_ATOMS]
+    for signs in product((-1, 0, 1), repeat=len(kept)):
+        yield dict(zip(kept, signs))
+
+
+def _read(node: tree.Node) -> set[str]:
+    """Letters and sequences in an expression."""
+    return free_letters(node) | {p.base for p in node.walk() if isinstance(p, tree.Index)}
+
+
+def _finding(statement: script.Statement, shown: str, numbers: Mapping[str, Fraction]) -> ScriptFinding:
+    kind = "unassigned output" if isinstance(statement, script.Return) else "unassigned"
+    message = f"{shown} is read, and a path leads here that does not assign it"
+    values = ", ".join(f"{name} = {value}" for name, value in numbers.items())
+    return ScriptFinding(kind, statement.shown, f"{message} ({values})" if values else message, static=True)
+
+
+def _least(ranges: Mapping[str, Domain]) -> dict[str, Range]:
+    """Lower ends of ranges that are numbers."""
+    ends = {name: (domain.lower, domain.lower_closed) for name, domain in ranges.items()}
+    return {n: (end.tree.value, closed) for n, (end, closed) in ends.items()
+            if end is not None and isinstance(end.tree, tree.Number)}  # fmt: skip
 
 
 class _Flow:
-    def __init__(self, program: script.Program, least: Mapping[str, Range] | None) -> None:
-        self.least, self.once = least or {}, least is None
+    def __init__(self, program: script.Program, least: Mapping[str, Range] | None, orders: Orders) -> None:
+        self.least, self.once, self.orders = least or {}, least is None, orders
         assigns = [s for s in program.walk() if isinstance(s, script.Assign)]
         targets = [target for statement in assigns for target in statement.targets]
         self.names = {t.name if isinstance(t, tree.Letter) else t.base for t in targets}
@@ -122,17 +194,37 @@ class _Flow:
             case tree.Logical(operator=word, operands=parts):
                 return logical(word, (self.answer(part, state) for part in parts))
             case tree.Compare(operands=(one, other), operators=(op,)):
-                left, right = _value(one, state.values), _value(other, state.values)
-                if left is not None and right is not None:
-                    return HOLDS[op](left, right)
-                if (
-                    left is not None
-                    and isinstance(other, tree.Letter)
-                    and op in ("<", "<=")
-                    and other.name in self.least
-                ):
-                    low, closed = self.least[other.name]
-                    return True if left < low or (left == low and not (closed and op == "<")) else None
+                for pair, turned in (((one, other), 1), ((other, one), -1)):
+                    if pair in self.orders:
+                        return HOLDS[op](Fraction(turned * self.orders[pair]), Fraction(0))
+                return self.ordered(one, op, other, state)
+        return None
+
+    def ordered(self, one: tree.Node, op: str, other: tree.Node, state: State) -> bool | None:
+        """A comparison by numbers, or by the lower ends of the ranges of the larger side."""
+        left, right = _value(one, state.values), _value(other, state.values)
+        if left is not None and right is not None:
+            return HOLDS[op](left, right)
+        least = self.lowest(other, state) if op in ("<", "<=") else None
+        if left is None or least is None:
+            return None
+        low, closed = least
+        return True if left < low or (left == low and not (closed and op == "<")) else None
+
+    def lowest(self, node: tree.Node, state: State) -> Range | None:
+        """The least value of a number, a letter with a range, or a sum of these, and whether it is reached."""
+        if (number := _value(node, state.values)) is not None:
+            return number, True
+        match node:
+            case tree.Letter(name=name):  # a declared range is one of every value that the letter takes
+                return self.least.get(name)
+            case tree.Add(terms=terms):
+                ends = [self.lowest(term, state) for term in terms]
+                found = [end for end in ends if end is not None]
+                return (sum((n for n, _ in found), Fraction(0)), all(c for _, c in found)) if None not in ends else None
+            case tree.Multiply(factors=(tree.Number(value=factor), rest)) if factor > 0:
+                end = self.lowest(rest, state)
+                return None if end is None else (factor * end[0], end[1])
         return None
 
     def read(self, node: tree.Node, state: State, statement: script.Statement) -> None:
@@ -143,9 +235,7 @@ class _Flow:
                 self.report(unparse(entry), f"{unparse(entry)}", statement)
 
     def report(self, key: str, shown: str, statement: script.Statement) -> None:
-        kind = "unassigned output" if isinstance(statement, script.Return) else "unassigned"
-        message = f"{shown} is read, and a path leads here that does not assign it"
-        self.found.setdefault(key, ScriptFinding(kind, statement.shown, message, static=True))
+        self.found.setdefault(key, _finding(statement, shown, {}))
 
     def only_there(self, entry: tree.Index) -> bool:
         """Whether the entry is assigned by this text alone: other entries of the name have smaller or fixed indices."""

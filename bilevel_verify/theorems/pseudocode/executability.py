@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.card import Algorithm
-from bilevel_verify.theorems.pseudocode.assignment import Range, unassigned_paths
+from bilevel_verify.theorems.card_parts import Domain
+from bilevel_verify.theorems.pseudocode.assignment import unassigned_paths
 from bilevel_verify.theorems.pseudocode.interpreter import ScriptFinding
 from bilevel_verify.theorems.rewrite import free_letters
 
@@ -16,7 +17,7 @@ def static_findings(
     algorithm: Algorithm,
     supplied: Iterable[str] = (),
     functions: Iterable[str] = (),
-    least: Mapping[str, Range] | None = None,
+    ranges: Mapping[str, Domain] | None = None,
 ) -> tuple[ScriptFinding, ...]:
     """What reading the steps shows without a run.
 
@@ -25,6 +26,7 @@ def static_findings(
     supplied : letters that some theorem or the caller supplies (inputs outside it are ``unsupplied input``); empty
         to skip this check.
     functions : names of functions that may be called besides the built-in ones; empty to skip this check.
+    ranges : where the letters live, for paths that can be taken.
     """
     program: script.Program = algorithm.program
     assigned, read = _names(program)
@@ -44,7 +46,7 @@ def static_findings(
         if name not in known and not any(f.message.startswith(f"'{name}'") for f in found):
             kind = "unassigned output" if _only_returned(program, name) else "unassigned"
             found.append(ScriptFinding(kind, line, f"'{name}' is never assigned", static=True))
-    found.extend(unassigned_paths(program, algorithm.needs, least))
+    found.extend(unassigned_paths(program, algorithm.needs, ranges))
     found.extend(_stuck_loops(program))
     return tuple(found)
 

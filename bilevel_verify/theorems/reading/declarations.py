@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bilevel_verify.errors import CardError
-from bilevel_verify.language import nearest
+from bilevel_verify.language import nearest, tree
 from bilevel_verify.theorems.card_parts import (
     Condition,
     Definition,
@@ -17,6 +17,7 @@ from bilevel_verify.theorems.card_parts import (
     FunctionSpec,
     LetterSpec,
     Link,
+    Mark,
     Reading,
     Root,
     Scope,
@@ -65,12 +66,18 @@ class Declarations:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Quantified letters, local definitions and local functions of a statement or a claim."""
+    """Quantified letters, local definitions and local functions of a statement or a claim.
+
+    ``unread`` are the local functions of which nobody has said where the paper defines them, as texts; ``called``
+    collects those that something in this context calls.
+    """
 
     for_: Mapping[str, Domain]
-    define: Mapping[str, Expression]
+    define: Mapping[str, Condition]
     local: LocalFunctions
     narrowed: Mapping[str, Domain]
+    unread: Mapping[str, str] = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
 
     def expression(self, text: object, place: Place, names: Names) -> Expression:
         """Parse, check with the local names, write out local functions."""
@@ -82,10 +89,17 @@ class Context:
         """Replace calls of local functions by their bodies."""
         if not self.local:
             return found
+        self._note_calls(found.tree)
         try:
             return Expression(inline(found.tree, self.local), found.text)
         except CardError as error:
             raise place.fail(str(error)) from None
+
+    def _note_calls(self, node: tree.Node) -> None:
+        for part in node.walk():
+            if isinstance(part, tree.Call) and part.function in self.local and part.function not in self.called:
+                self.called.add(part.function)
+                self._note_calls(self.local[part.function][1])
 
     def conditions(self, table: Table, key: str, names: Names) -> tuple[Condition, ...]:
         """The hypotheses of a list, with their origins; those under ``added`` are ours."""
@@ -94,6 +108,13 @@ class Context:
             read = self.expression(text, table.place.at(key), names)
             found.append(Condition(read.tree, read.text, origin, key == "added"))
         return tuple(found)
+
+    def added(self, trees: Iterable[tree.Node] | None = None) -> tuple[Mark, ...]:
+        """A mark for every definition without an origin that the trees use; for every one without ``trees``."""
+        used = set(self.define) if trees is None else reached(trees, self.define)
+        own = (f"{name} = {one.text}" for name, one in self.define.items() if one.unread and name in used)
+        functions = (text for name, text in self.unread.items() if name in self.called)
+        return tuple(Mark("added", text) for text in (*own, *functions))
 
     def chain(self, parts: tuple[str, ...], place: Place, names: Names) -> tuple[Link, ...]:
         """A chain of relations in this context."""
@@ -118,9 +139,11 @@ def context_of(table: Table, names: Names, parent: Context | None = None) -> Con
         if letter not in known.letters:
             raise place.fail(f"unknown letter '{letter}'{nearest(letter, known.letters)}")
         narrowed[letter] = domain_of(text, place, known, added=True)
-    define: dict[str, Expression] = dict(parent.define) if parent else {}
+    define: dict[str, Condition] = dict(parent.define) if parent else {}
     local: LocalFunctions = dict(parent.local) if parent else {}
-    texts = table.table("define")
+    unread = dict(parent.unread) if parent else {}
+    sourced = table.sourced_table("define")
+    texts = {key: text for key, (text, _) in sourced.items()}
     plain = [key for key in texts if not SIGNATURE.match(key)]
     calls = {m[1]: key for key in texts if (m := SIGNATURE.match(key))}
     known = known.plus(letters=(*define, *plain), functions=(*local, *calls))
@@ -130,11 +153,21 @@ def context_of(table: Table, names: Names, parent: Context | None = None) -> Con
         parameters = tuple(p.strip() for p in signature[2].split(",") if p.strip())
         body = expression(texts[key], table.place.at("define", key), known.plus(letters=parameters))
         local[name] = (parameters, body.tree)
-    here = Context(ranges, define, local, narrowed)
+        if not sourced[key][1]:
+            unread[name] = f"{key} = {body.text}"
+    here = Context(ranges, define, local, narrowed, unread)
     for key in plain:
-        found = expression(texts[key], table.place.at("define", key), known)
-        define[key] = here.write_out(found, table.place)
+        found = here.write_out(expression(texts[key], table.place.at("define", key), known), table.place)
+        define[key] = Condition(found.tree, found.text, sourced[key][1])
     return here
+
+
+def reached(trees: Iterable[tree.Node], define: Mapping[str, Expression]) -> set[str]:
+    """The defined letters in some trees, and those in their definitions."""
+    used = set().union(*map(free_letters, trees)) & define.keys()
+    while more := set().union(*(free_letters(define[name].tree) for name in used)) & define.keys() - used:
+        used |= more
+    return used
 
 
 def read_definitions(data: Mapping[str, object], declared: Declarations, place: Place) -> dict[str, Definition]:

@@ -84,7 +84,7 @@ def _common(table: Table, kind: str, context: Context, names: Names, declared: D
         "where": context.conditions(table, "where", names),
         "added": context.conditions(table, "added", names),
         "narrowed": context.narrowed,
-        "marks": _marks(table),
+        "marks": (*_marks(table), *(context.added() if kind in ENTRY_READERS else ())),
         "define": context.define,
         "assumes": table.strings("assumes"),
         "printed": table.strings("printed"),
@@ -169,16 +169,18 @@ def _claim_body(
     names = declared.names(over)
     context = context_of(table, names, parent)
     probability = table.get("probability")
+    chain, where = _relation(table, names, context), context.conditions(table, "where", names)
+    added = context.added(side.tree for side in (*(s for link in chain for s in (link.left, link.right)), *where))
     return Claim(
         id=identity,
         over=over,
-        chain=_relation(table, names, context),
+        chain=chain,
         for_=context.for_,
-        where=context.conditions(table, "where", names),
+        where=where,
         added=context.conditions(table, "added", names),
         narrowed=context.narrowed,
-        marks=table.marks(),
-        as_printed=not (table.data.keys() & MARK_FIELDS.keys()),
+        marks=(*table.marks(), *added),
+        as_printed=not added and not (table.data.keys() & MARK_FIELDS.keys()),
         define=context.define,
         source=table.text("source"),
         printed=table.strings("printed"),
@@ -409,7 +411,9 @@ def _repaired_entry(
 
 def _stale_origins(changed: Mapping[str, object]) -> list[str]:
     """Places that belong to hypotheses and ranges which the changed form replaces."""
-    return [f"{key}_from" for key in ("where", "for", "regime") if key in changed and f"{key}_from" not in changed]
+    return [
+        f"{key}_from" for key in ("where", "for", "regime", "define") if key in changed and f"{key}_from" not in changed
+    ]
 
 
 ENTRY_READERS: dict[str, Callable[[Table, Declarations, str], Entry]] = {

@@ -126,6 +126,10 @@ class Table:
             raise self.place.at(key).fail(f"a name is one line of 1 to {LONGEST_NAME} printable signs")
         return value
 
+    def origin(self, key: str) -> str:
+        """Where the paper prints something; empty where nobody has said so."""
+        return place_named(self.text(key), self.place.at(key))
+
     def flag(self, key: str, default: bool = False) -> bool:
         """true or false."""
         value = self.get(key, default)
@@ -160,6 +164,7 @@ class Table:
         listed = origins if isinstance(origins, list) else [origins] * len(items)
         if not all(isinstance(origin, str) for origin in listed) or not isinstance(origins, str | list):
             raise self.place.at(f"{key}_from").fail("expected a string or a list of strings")
+        listed = [place_named(origin, self.place.at(f"{key}_from")) for origin in listed]
         if len(listed) != len(items):
             raise self.place.at(f"{key}_from").fail(
                 f"{len(listed)} places for {len(items)} of {key}; give one for each"
@@ -174,7 +179,7 @@ class Table:
         if isinstance(item, str):
             return item, origin
         inner = Table(item, self.place.at(key))
-        found = inner.text("is", None), inner.text("from") or origin
+        found = inner.text("is", None), inner.origin("from") or origin
         inner.finish()
         return found
 
@@ -186,12 +191,14 @@ class Table:
             raise self.place.at(f"{key}_from").fail("expected a string or a table")
         for name in origins if isinstance(origins, dict) else ():
             if name not in data:
-                raise self.place.at(f"{key}_from").fail(f"'{name}' has no range here{nearest(name, data)}")
+                what = "has no range here" if key == "for" else f"is not under '{key}' here"
+                raise self.place.at(f"{key}_from").fail(f"'{name}' {what}{nearest(name, data)}")
         found = {}
         for name, value in data.items():
             origin = origins.get(name, "") if isinstance(origins, dict) else origins
             if not isinstance(origin, str):
                 raise self.place.at(f"{key}_from", name).fail("expected a string")
+            place_named(origin, self.place.at(f"{key}_from", *([name] if isinstance(origins, dict) else [])))
             found[name] = self._sourced(value, origin, f"{key}, {name}") if isinstance(value, dict) else (value, origin)
         return found
 
@@ -224,6 +231,13 @@ class Table:
             if key not in self.asked:
                 fix = nearest(key, self.asked) or f"; known are {', '.join(sorted(self.asked))}"
                 raise self.place.fail(f"unknown field '{key}'{fix}")
+
+
+def place_named(origin: str, place: Place) -> str:
+    """An origin as it was given: empty for none, else a text that names a place."""
+    if origin and not any(sign.isalnum() for sign in origin):
+        raise place.fail(f"{origin!r} names no place of the paper; write it as in 'Lemma 2, (5)', or leave it out")
+    return origin
 
 
 def expression(text: object, place: Place, names: Names | None = None) -> Expression:

@@ -30,7 +30,7 @@ from bilevel_verify.theorems.notation import notation_of, notation_table
 from bilevel_verify.theorems.prescribed import formulas_of
 from bilevel_verify.theorems.reading.declarations import Declarations, letters_of, read_definitions
 from bilevel_verify.theorems.reading.entries import ENTRY_READERS, read_statement
-from bilevel_verify.theorems.reading.fields import Names, Place, Table, domain_of, expression
+from bilevel_verify.theorems.reading.fields import Names, Place, Table, domain_of, expression, place_named
 from bilevel_verify.theorems.reading.ranges import check_ranges
 from bilevel_verify.theorems.rewrite import order_of
 from bilevel_verify.theorems.units.unit_form import unit_fault
@@ -70,7 +70,7 @@ class _Reader:
             raise self.place.fail("the table [paper] is missing")
         paper = Table(self.top.table("paper"), self.place.at("[paper]"))
         units = self.units()
-        letters = self.letters(units, paper.text("standing"))
+        letters = self.letters(units, paper.origin("standing"))
         functions = self.functions(units, letters)
         self.place.notation = self.notation(letters, functions)
         declared = Declarations(self.place, letters, functions, dict(units), {}, {}, {})
@@ -163,7 +163,7 @@ class _Reader:
                 if source != "constants":
                     raise place.fail(f'{", ".join(definition)} define a constant of the problem: from = "constants"')
                 own[name] = {**definition, "meaning": data.get("meaning", "")}
-            domain, origin = table.get("domain"), table.text("domain_from") or standing
+            domain, origin = table.get("domain"), table.origin("domain_from") or standing
             default = table.get("default")
             found[name] = LetterSpec(
                 name=name,
@@ -267,7 +267,8 @@ class _Reader:
         if "hides" not in self.top.data:
             return None
         table = Table(self.top.table("hides"), self.place.at("[hides]"))
-        found = Hides(table.strings("letters"), table.text("source", None), table.text("printed"))
+        source = place_named(table.text("source", None), table.place.at("source"))
+        found = Hides(table.strings("letters"), source, table.text("printed"))
         for name in found.letters:
             _known(name, letters, table.place.at("letters"), "letter")
         table.finish()
