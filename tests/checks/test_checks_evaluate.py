@@ -233,3 +233,14 @@ def test_formulas_of_letters_alone_are_evaluated_once(monkeypatch):
             assert 2.0 ** (-8 - bits) < float(evaluator.value(root, {"k": 1}).rad()) < 2.0 ** (4 - bits)
     finally:
         flint.ctx.prec = saved
+
+
+def test_what_was_computed_from_letters_is_forgotten_with_them() -> None:
+    evaluator = Evaluator({"n": (Fraction(1), "proved")})
+    node = parse("n + 1 >= 3")
+    assert evaluator.answer(node) is False
+    evaluator.letters = {"n": (Fraction(5), "proved")}
+    assert evaluator.answer(node) is True
+    evaluator.letters = {}
+    with pytest.raises(EvaluationError, match="the letter n has no value"):
+        evaluator.answer(node)

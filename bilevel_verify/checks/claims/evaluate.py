@@ -71,6 +71,7 @@ class Evaluator(TreeEvaluator):
         sequences: Sequences | None = None,
     ) -> None:
         super().__init__(VALUES, FUNCTIONS | {"norm": self._norm})
+        self._still: dict[tuple[int, int], tuple[Value, Certainty]] = {}
         self.letters = dict(letters)
         self.definitions = dict(definitions or {})
         self.functions, self.sequences = functions, sequences
@@ -78,6 +79,16 @@ class Evaluator(TreeEvaluator):
         self._depends: dict[int, tuple[tree.Node, frozenset[str]]] = {}
         self._memory: dict[Any, Any] = {}
         self._open: list[str] = []
+
+    @property
+    def letters(self) -> Mapping[str, tuple[Value, Certainty]]:
+        """The letters of the place at hand; others may take their place, which forgets what was computed from them."""
+        return self._letters
+
+    @letters.setter
+    def letters(self, letters: Mapping[str, tuple[Value, Certainty]]) -> None:
+        self._letters = letters
+        self._still.clear()
 
     # --- public -------------------------------------------------------------------------------------------------------
 
@@ -170,15 +181,15 @@ class Evaluator(TreeEvaluator):
         plain = self._compile(node)
         if isinstance(node, tree.Number | tree.Letter) or not self._is_still(node):
             return plain
-        names, kept = tree.letters(node), {}
+        names = tree.letters(node)
 
         def once(bound: Bound) -> Value:
             if not names.isdisjoint(bound):
                 return plain(bound)
-            bits = flint.ctx.prec
-            if bits not in kept:
-                kept[bits] = self._apart(lambda: plain(bound))
-            result, certainty = kept[bits]
+            key = flint.ctx.prec, id(node)
+            if key not in self._still:
+                self._still[key] = self._apart(lambda: plain(bound))
+            result, certainty = self._still[key]
             self.note(certainty)
             return result
 
