@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 Found = TypeVar("Found")
+Notice = Callable[[tuple[Any, ...]], None]
 CURVATURE = {
     "bilevel": "L_g",
     "minimax": "ell",
@@ -52,8 +53,8 @@ class _Window:
 
     __slots__ = ("__look",)
 
-    def __init__(self, asked: Oracles) -> None:
-        self.__look = _looking(asked)
+    def __init__(self, asked: Oracles, notice: Notice | None) -> None:
+        self.__look = _looking(asked, notice)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # a copy in the making has no slots yet
@@ -61,8 +62,8 @@ class _Window:
         return self.__look(name)
 
 
-def _looking(asked: Oracles) -> Callable[[str], Any]:
-    """Questions and facts by name, in the process that counts."""
+def _looking(asked: Oracles, notice: Notice | None) -> Callable[[str], Any]:
+    """Questions and facts by name, in the process that counts; ``notice`` sees the points of every question."""
     home, turn = os.getpid(), threading.RLock()
     precise = isinstance(asked, PreciseOracles)
 
@@ -83,8 +84,13 @@ def _looking(asked: Oracles) -> Callable[[str], Any]:
 
         def question(*points: Any) -> Any:
             here()
+            if name == "constant":
+                return _constant(asked.problem, *points)
             with turn:
-                return _constant(asked.problem, *points) if name == "constant" else getattr(asked, name)(*points)
+                answer = getattr(asked, name)(*points)
+            if notice is not None:
+                notice(points)
+            return answer
 
         return question
 
@@ -117,8 +123,8 @@ class HandedOracles:
 
     __slots__ = ("__asked",)
 
-    def __init__(self, asked: Oracles) -> None:
-        self.__asked = cast("_Asked", _Window(asked))
+    def __init__(self, asked: Oracles, notice: Notice | None = None) -> None:
+        self.__asked = cast("_Asked", _Window(asked, notice))
 
     def __repr__(self) -> str:
         return f"<oracles handed to a solver: {dict(self.counts) or 'nothing asked yet'}>"
