@@ -236,3 +236,68 @@ def test_threads_lose_no_call(problem: bv.Problem) -> None:
     for one in workers:
         one.join()
     assert asked.counts == {"grad_f": 1200}
+
+
+# --- claims whose truth depends on units, and fields that are none
+
+
+LOGARITHMS = """
+eps = { unit = "F/X", domain = "(0, oo)", from = "user", meaning = "an accuracy" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "verdict"),
+    [
+        ("log(eps)*calls(grad_f)", "-2", "undecided"),
+        ("log(eps) - log(L)", "10", "undecided"),
+        ("log(eps) - log(10*eps)", "calls(grad_f)", "holds"),
+        ("log(eps)", "log(10*eps)", "holds"),
+    ],
+)
+def test_a_logarithm_of_a_letter_with_a_unit(
+    problem: bv.Problem, tmp_path: Any, left: str, right: str, verdict: str
+) -> None:
+    text = CARD.replace("[letters]", "[letters]" + LOGARITHMS).partition("[[theorem]]")[0]
+    claim = f"[[theorem.claim]]\nid = 'it'\nover = 'run'\nleft = '{left}'\nright = '{right}'\n"
+    (tmp_path / "own.toml").write_text(f"{text}[[theorem]]\nid = 'steps'\nsettings = ['s']\n{claim}", encoding="utf-8")
+    found = rows(problem, f"{tmp_path}/own.toml/steps", descent(np.float64, count=3), eps=0.1)["it"]
+    assert found.verdict == verdict, found.reason
+    assert verdict == "holds" or (found.reason or "").startswith("units: the logarithm of F/X")
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (
+            {"restarts": [np.zeros(2)]},
+            "restarts of the trajectory must be a list of True and False, one for every epoch",
+        ),
+        ({"restarts": [0.5]}, "restarts of the trajectory"),
+        ({"restarts": 5}, "restarts of the trajectory"),
+        ({"restarts": "n"}, "restarts of the trajectory"),
+        ({"restarts": [None]}, "restarts of the trajectory"),
+        ({"restarts": np.array([2])}, "restarts of the trajectory"),
+        ({"w": 5}, "w of the trajectory must be a list of epochs, each a list of points, not a int"),
+        ({"y": [5]}, "y of the trajectory"),
+        ({"z": {"a": 1}}, "z of the trajectory"),
+        ({"epochs": None}, "epochs of the trajectory"),
+        (
+            {"epochs": [5.0]},
+            "epochs of the trajectory must be a list of epochs, each a list of points, not a list of float",
+        ),
+        ({"epochs": "ab"}, "epochs of the trajectory"),
+        ({"before": [np.zeros(2)]}, "before of the trajectory must be a mapping"),
+        ({"before": {"x": 5}}, "before of the trajectory"),
+        ({"before": {5: [np.zeros(2)]}}, "before of the trajectory"),
+    ],
+)
+def test_a_field_of_a_trajectory_that_is_no_list_is_named(more: dict[str, Any], says: str) -> None:
+    with pytest.raises(bv.ParameterError, match=says) as error:
+        bv.Trajectory(**({"epochs": [[np.zeros(2)]]} | more))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("restarts", [None, [True], [np.True_], [1], (False,), np.array([True])])
+def test_restarts_are_truth_values(restarts: Any) -> None:
+    assert bv.Trajectory([[np.zeros(2)]], restarts=restarts).restarts is restarts
