@@ -12,6 +12,7 @@ import truth_flat_cases as flat
 import truth_hidden_cases as hidden
 
 import bilevel_verify as bv
+from bilevel_verify.truth.functions.profiles import profile_kind
 from bilevel_verify.truth.sets.ranges import ranges_over
 from bilevel_verify.truth.simple_bilevel.rescaled import layers_of
 
@@ -65,7 +66,8 @@ def test_a_slow_power_outgrows_a_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "g", ["(1 + x1)**(-2)", "1/(x1 + 1/2)", "(x1 + x2)**2", "tanh(x1)*x2", "(x1*x2)**4", "x1**2*exp(x2)"]
+    "g",
+    ["(1 + x1)**(-2)", "1/(x1 + 1/2)", "(x1 + x2)**2", "tanh(x1)*x2", "(exp(x1) + exp(x2) - 2)**4", "x1**2*exp(x2)"],
 )
 def test_layers_that_do_not_increase_are_not_taken_off(g: str) -> None:
     p = S(f="x1", g=g, x="x1 x2", feasible=bv.Box((-2, -2), (2, 2)))
@@ -114,3 +116,36 @@ def test_ranges_of_affine_forms(feasible: Any, least: float, most: float) -> Non
         assert found == exact or abs(found - exact) < 1e-12
     assert low <= least + 1
     assert high >= most + 1
+
+
+@pytest.mark.parametrize(
+    ("profile", "low", "high", "convex"),
+    [
+        ("sin(t)", -3.0, -0.1, True),
+        ("sin(t)", -3.0, 0.1, False),
+        ("sin(t)", 0.0, 1.0, False),
+        ("t**3", 0.0, 1.0, True),
+        ("t**3", -1e-3, 1.0, False),
+        ("t**3/10**30", 1.0, 2.0, True),
+        ("-log(t)", 1e-3, 2.0, True),
+        ("-log(t)", -1.0, 2.0, False),
+        ("1/t", -2.0, -1.0, False),
+        ("1/t", 1.0, 2.0, True),
+        ("1/t", -1.0, 2.0, False),
+        ("sqrt(t)", 1.0, 2.0, False),
+        ("tanh(t)", -2.0, -1.0, True),
+        ("tanh(t)", -2.0, 1e-9, False),
+        ("exp(-t**2)", 1.0, 2.0, True),
+        ("exp(-t**2)", 0.5, 2.0, False),
+        ("t", -1.0, 1.0, False),
+        ("Abs(t) + t**2", -1.0, 1.0, False),
+        ("sin(t)", -np.inf, 0.0, False),
+        ("t**3", 1.0, 1.0, False),
+    ],
+)
+def test_convexity_on_a_range(profile: str, low: float, high: float, convex: bool) -> None:
+    t = sympy.Symbol("t", real=True)
+    found = profile_kind(sympy.sympify(profile, locals={"t": t}), t, (low, high))
+    assert (found == ("strict", ())) is convex
+    if profile.startswith("Abs") or profile == "t":
+        assert found is None or found[0] == "kinked"

@@ -74,15 +74,7 @@ def share_of(run: Run) -> float:
     """
     tables = [np.asarray(table, dtype=float) for table in (*run.trace.sequences.values(), run.x)]
     start = np.asarray(run.trace.x, dtype=float)[0]  # which the solver was given
-    unit = max(
-        run.rounding,
-        unit_of(
-            [
-                table[np.any(table != start, axis=-1)] if table.ndim == 2 and table.shape[-1] == len(start) else table
-                for table in tables
-            ]
-        ),
-    )
+    unit = max(run.rounding, unit_of([table[~np.isin(table, start)] for table in tables]))
     behind = len(run.trace) + sum(run.counts.values())
     share = ROUNDINGS * max(table.shape[-1] for table in tables) * behind * unit
     return max(LEAST, share) if isfinite(share) else 1.0
