@@ -66,6 +66,7 @@ class Run:
     trace : iterates.
     parameters : every letter that the run used, resolved to numbers.
     compiled : whether its loop was machine code (False for NumPy steps and for runs too short to be worth it).
+    rounding : unit of the narrowest floats seen (a solver of the user may compute in float32).
     """
 
     method: str
@@ -85,6 +86,7 @@ class Run:
     seconds: float = 0.0
     note: str = ""
     versions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    rounding: float = 2.0**-52
 
     def __str__(self) -> str:
         calls = ", ".join(f"{n} {kind}" for kind, n in sorted(self.counts.items()) if n)

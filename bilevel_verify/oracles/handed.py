@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bilevel_verify.errors import InputError, ParameterError
+from bilevel_verify.errors import InputError, ParameterError, SolverError
+from bilevel_verify.oracles.convention import FIELDS
 from bilevel_verify.oracles.oracles import Oracles
 from bilevel_verify.oracles.precise import PreciseOracles
 
 if TYPE_CHECKING:
     import mpmath
 
+    from bilevel_verify.constants import Constant
+    from bilevel_verify.problems.problem import Problem
+
+    class _Asked(Oracles):
+        """What the window shows."""
+
+        kind: str
+        dx: int
+        dy: int
+        precise: bool
+
+        def constant(self, name: str) -> Constant: ...
+
+
 FloatArray = NDArray[np.float64]
 Found = TypeVar("Found")
+Notice = Callable[[tuple[Any, ...]], None]
 CURVATURE = {
     "bilevel": "L_g",
     "minimax": "ell",
@@ -27,11 +45,73 @@ CURVATURE = {
 """Kind of problem -> the constant that is ``L``."""
 
 
+class _Window:
+    """What may be asked of oracles, and nothing else: the one who holds it holds neither them nor their counters.
+
+    They live in a closure. Who takes that apart (or frames, or memory) has left what Python keeps private.
+    """
+
+    __slots__ = ("__look",)
+
+    def __init__(self, asked: Oracles, notice: Notice | None) -> None:
+        self.__look = _looking(asked, notice)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # a copy in the making has no slots yet
+            raise AttributeError(name)
+        return self.__look(name)
+
+
+def _looking(asked: Oracles, notice: Notice | None) -> Callable[[str], Any]:
+    """Questions and facts by name, in the process that counts; ``notice`` sees the points of every question."""
+    home, turn = os.getpid(), threading.RLock()
+    precise = isinstance(asked, PreciseOracles)
+
+    def here() -> None:
+        if os.getpid() != home:
+            raise SolverError("a child process of the solver asks its oracles: they count where the solver was called")
+
+    def look(name: str) -> Any:
+        here()
+        if name == "precise":
+            return precise
+        if name in ("kind", "dx", "dy"):
+            return getattr(asked.problem, name)
+        if name in ("counts", "budget"):
+            return getattr(asked, name)
+        if name not in FIELDS and name != "constant":
+            raise AttributeError(name)
+
+        def question(*points: Any) -> Any:
+            here()
+            if name == "constant":
+                return _constant(asked.problem, *points)
+            with turn:
+                answer = getattr(asked, name)(*points)
+            if notice is not None:
+                notice(points)
+            return answer
+
+        return question
+
+    return look
+
+
+def _constant(problem: Problem, name: str) -> Constant:
+    from bilevel_verify.constants import constants
+
+    try:
+        return constants(problem, only=(name,))[name]
+    except (KeyError, InputError):
+        raise ParameterError(f"a {problem.kind} problem has no constant {name}") from None
+
+
 class HandedOracles:
     """A counting view of the oracles of a problem, with the names of :class:`Oracles`.
 
     On a run in many digits (``precise``) points are arrays of mpmath numbers, and so are the answers; a point that was
-    rounded to floats on the way is refused, since that run would not be one in many digits.
+    rounded to floats on the way is refused, since that run would not be one in many digits. Threads ask one after
+    another; in a child process, whose calls nobody here could count, every question is refused.
 
     Attributes
     ----------
@@ -43,8 +123,8 @@ class HandedOracles:
 
     __slots__ = ("__asked",)
 
-    def __init__(self, asked: Oracles) -> None:
-        self.__asked = asked
+    def __init__(self, asked: Oracles, notice: Notice | None = None) -> None:
+        self.__asked = cast("_Asked", _Window(asked, notice))
 
     def __repr__(self) -> str:
         return f"<oracles handed to a solver: {dict(self.counts) or 'nothing asked yet'}>"
@@ -52,17 +132,17 @@ class HandedOracles:
     @property
     def kind(self) -> str:
         """Kind of the problem."""
-        return self.__asked.problem.kind
+        return self.__asked.kind
 
     @property
     def dx(self) -> int:
         """Dimension of x."""
-        return self.__asked.problem.dx
+        return self.__asked.dx
 
     @property
     def dy(self) -> int:
         """Dimension of y, 0 on one level."""
-        return self.__asked.problem.dy
+        return self.__asked.dy
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -201,7 +281,7 @@ class HandedOracles:
 
     def __seen(self, *points: ArrayLike) -> tuple[ArrayLike, ...]:
         """The points as they are; on a run in many digits none may have been rounded."""
-        if isinstance(self.__asked, PreciseOracles):
+        if self.__asked.precise:
             for point in points:
                 all_precise(point)
         return points
@@ -215,15 +295,10 @@ class HandedOracles:
         return [ask(x, y) for x, y in zip(first, second)]
 
     def __constant(self, name: str) -> mpmath.mpf | float:
-        from bilevel_verify.constants import constants
-
-        try:
-            found = constants(self.__asked.problem, only=(name,))[name]
-        except (KeyError, InputError):
-            raise ParameterError(f"a {self.kind} problem has no constant {name}") from None
+        found = self.__asked.constant(name)
         if not np.isfinite(found.value):
             raise ParameterError(f"no finite bound of {name} is known on {found.domain}")
-        if isinstance(self.__asked, PreciseOracles):
+        if self.__asked.precise:
             import mpmath
 
             return mpmath.mpf(found.value)

@@ -71,6 +71,7 @@ class Again:
         monkeypatch.setattr(confirm, "rerun", self.rerun)
         monkeypatch.setattr(confirm, "functions_of", lambda *given: self.asked.append(given[2]) or functions)
         monkeypatch.setattr(confirm, "judge_claims", self.judge)
+        monkeypatch.setattr(confirm, "share_of", lambda run: 0.125)
 
     def rerun(self, case: Any, digits: int, calls: int, iterations: int | None) -> Any:
         self.asked.append(("run", digits, calls, iterations, ctx.prec))
@@ -202,7 +203,7 @@ def test_what_rounding_of_the_recorded_points_cannot_explain(
     assert reason.startswith(words)
     assert "in 50 digits (no digits)" in reason
     assert judged.tally.certainty == certainty
-    assert shares == [2.0**-30]
+    assert shares == [0.125]
     assert again.seen is blurred
     assert again.asked[-1] == ("judged", "forget", status == "budget", 512)
 
@@ -298,5 +299,5 @@ def test_points_are_blurred_by_a_share_of_the_largest_coordinate() -> None:
     trace = Trace(np.array([0, 0]), np.array([0, 1]), table)
     nothing: Any = MappingProxyType({})
     run = Run("own", "p", np.array([0.5, 2.0]), "finished", nothing, 1, 1, trace, nothing)
-    entry: Any = RecordedRun(run, True).blurred(confirm.BLUR).entry("x", 0, 1)
-    assert [float(a.rad()) for a in entry.entries] == pytest.approx([8 * confirm.BLUR] * 2)
+    entry: Any = RecordedRun(run, True).blurred(2.0**-30).entry("x", 0, 1)
+    assert [float(a.rad()) for a in entry.entries] == pytest.approx([8 * 2.0**-30] * 2)

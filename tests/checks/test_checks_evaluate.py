@@ -242,5 +242,5 @@ def test_what_was_computed_from_letters_is_forgotten_with_them() -> None:
     evaluator.letters = {"n": (Fraction(5), "proved")}
     assert evaluator.answer(node) is True
     evaluator.letters = {}
-    with pytest.raises(EvaluationError, match="the letter n has no value"):
+    with pytest.raises(MathematicalError, match="the letter n has no value"):
         evaluator.answer(node)

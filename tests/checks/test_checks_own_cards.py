@@ -108,7 +108,7 @@ FAULTS: dict[str, tuple[list[Patch], Callable[..., Any], int]] = {
     "hypotheses are not looked at": ([(hypotheses, "of_statement", nothing)], cards.hypothesis_off, 1),
     "one epoch, if nobody says": ([(claims, "needs_epochs", lambda *_: False)], cards.own_solver, 1),
     "the oracles themselves are handed over": (
-        [(own_solver, "HandedOracles", lambda asked: asked)],
+        [(own_solver, "HandedOracles", lambda asked, *_: asked)],
         cards.own_solver,
         8,
     ),

@@ -88,7 +88,23 @@ def check(*sides: str, fixed: dict[str, int] | None = None) -> list[str]:
         ("floor(L)", ["hard"]),
         ("ceil(L)", ["hard"]),
         ("ceil(n)", []),
-        ("log(L)", ["weak"]),
+        ("log(L)", ["hard"]),
+        ("n*log(L)", ["hard"]),
+        ("exp(n*log(L))", ["weak"]),
+        ("2**log(L)", ["weak"]),
+        ("n**log(L/rho) + n", ["weak"]),
+        # of several, the units may cancel
+        ("log(L) - log(L)", []),
+        ("log(L*x) - log(rho*x**2)", []),
+        ("2*log(x) + log(rho) - log(L*x)", []),
+        ("n*log(L) - i*log(L)", ["weak", "weak"]),
+        ("log(L)/n - log(L)/n", []),
+        ("log(L)/2 - log(L)/3", ["weak", "weak"]),
+        ("log(L)/2 - log(L**2)/4", []),
+        ("sqrt(log(L) - log(rho) - log(x))", []),
+        ("log(L)*log(L)", ["weak", "weak"]),
+        ("log(L) + log(n)", ["hard"]),
+        ("-log(L) + n*log(i)", ["hard"]),
         ("log(L/L)", []),
         # ranges
         ("prod(L, (i, 1, 3))", ["hard"]),
@@ -217,3 +233,18 @@ def test_findings_stand_in_the_order_of_the_text() -> None:
     units = {name: read_unit(parse(text), BASES) for name, text in LETTERS.items()}
     found = UnitCheck(units).relation(parse("sum(n, (i, L, x))"))
     assert [m.message for m in found] == ["the end of a range has the unit F/X^2", "the end of a range has the unit X"]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "kinds"),
+    [
+        ("log(L)", "log(L) + 3", []),
+        ("log(L)", "log(rho) + log(x)", []),
+        ("log(L)", "3", ["hard"]),
+        ("log(L)", "log(rho)", ["weak", "weak"]),
+        ("log(L)", "-log(1/L)", []),
+        ("log(L)*n", "-100", ["hard"]),
+    ],
+)
+def test_logarithms_on_two_sides(left: str, right: str, kinds: list[str]) -> None:
+    assert check(left, right) == kinds

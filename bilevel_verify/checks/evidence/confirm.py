@@ -12,6 +12,7 @@ from bilevel_verify.checks.claims.facts import rests_on_the_end
 from bilevel_verify.checks.claims.growth import stays_violated
 from bilevel_verify.checks.evidence.runs import rerun
 from bilevel_verify.checks.instances.simple import functions_of
+from bilevel_verify.checks.solvers.coarseness import share_of
 from bilevel_verify.checks.verdicts.verdict import Verdict
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.methods.run import ENDED
@@ -27,8 +28,6 @@ MOST_CALLS = 150_000
 """Oracle calls of a run in many digits (some 20 seconds)."""
 VISIBLE = 1e-15
 """Relative violation below which the run in 50 digits shows an equality, not a counterexample."""
-BLUR = 2.0**-30
-"""What is taken for the rounding error of recorded points, relative to the largest coordinate of the run."""
 FADES = 1e-6
 """A violation that shrinks by this factor from 16 to 50 digits fades with the rounding errors."""
 
@@ -65,14 +64,15 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
 def _beyond_rounding(case: Case, judged: Judged, reason: str, error: Exception) -> tuple[Verdict, str]:
     """The word on a solver of the user that does not compute in many digits: its recorded points, each a ball.
 
-    Every point is taken to be known up to ``BLUR`` of the size of the run only, which is far more than the rounding of
-    its recording; what is still violated for certain is refuted, ``computed``.
+    Every point is taken to be known only up to what rounding in the solver's own precision may have moved it
+    (:func:`share_of`); what is still violated for certain is refuted, ``computed``.
     """
     again = f"the solver was not run again in {DIGITS} digits ({error})"
     try:
         with precision(HIGH_BITS):
             assert case.trajectory is not None
-            blurred = case.trajectory.blurred(BLUR)
+            share = share_of(case.trajectory.run)
+            blurred = case.trajectory.blurred(share)
             functions: Any = functions_of(case.problem, case.instance.truth, getattr(case.functions, "lam", None))
             there = replace(case, trajectory=blurred, functions=functions)
             cut = blurred.run.status not in ENDED
@@ -80,7 +80,8 @@ def _beyond_rounding(case: Case, judged: Judged, reason: str, error: Exception) 
     except (BilevelVerifyError, ArithmeticError) as trouble:
         return "undecided", f"precision: {reason} in float64; {again}, and its points decide nothing ({trouble})"
     if found.tally.outcome()[0] != "refuted":
-        return "undecided", f"precision: {reason} in float64; {again}, and rounding errors may explain the break"
+        room = f"rounding errors may explain the break (up to {share:.1g} of the size of the run)"
+        return "undecided", f"precision: {reason} in float64; {again}, and {room}"
     judged.tally.certainty = weakest(judged.tally.certainty, "computed")
     return "refuted", f"{reason}, beyond every rounding error of the recorded points; {again}"
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.checks.claims.recorded import EPOCHS_UNKNOWN, HOW
+from bilevel_verify.checks.solvers.coarseness import FINE, coarsest
 from bilevel_verify.errors import BilevelVerifyError, ParameterError, SolverError
 from bilevel_verify.language import nearest_of
 from bilevel_verify.methods.run import Run, Trace
@@ -57,8 +58,11 @@ def run_own(
 
         precision = mpmath.workdps(digits)
     with precision:
-        result, start, asked = (_in_floats if digits is None else _in_digits)(problem, solver, parameters, x0, calls)
-        return _counted(_run_of(problem, result, start, parameters, options, restarts, _name(solver)), asked)
+        units = [FINE]
+        ask = _in_floats if digits is None else _in_digits
+        result, start, asked = ask(problem, solver, parameters, x0, calls, units)
+        run = _run_of(problem, result, start, parameters, options, restarts, _name(solver))
+        return replace(_counted(run, asked), rounding=max(*units, coarsest(result)))
 
 
 def _counted(run: Run, asked: Oracles) -> Run:
@@ -72,14 +76,26 @@ def _counted(run: Run, asked: Oracles) -> Run:
 
 
 def _in_floats(
-    problem: Problem, solver: Callable[..., object], parameters: Mapping[str, object], x0: np.ndarray, calls: int | None
+    problem: Problem,
+    solver: Callable[..., object],
+    parameters: Mapping[str, object],
+    x0: np.ndarray,
+    calls: int | None,
+    units: list[float],
 ) -> tuple[Any, np.ndarray, Oracles]:
-    """What the solver handed back, where it started, and the oracles that it asked."""
+    """What the solver handed back, where it started, and the oracles that it asked.
+
+    ``units[0]`` becomes that of the narrowest floats that it asked with.
+    """
     from bilevel_verify.oracles import oracles
 
     asked = oracles(problem, budget=calls)
+
+    def notice(points: object) -> None:
+        units[0] = max(units[0], coarsest(points))
+
     try:
-        result = solver(HandedOracles(asked), x0.copy(), dict(parameters))
+        result = solver(HandedOracles(asked, notice), x0.copy(), dict(parameters))
     except BilevelVerifyError:
         raise
     except Exception as error:  # the user's code: whatever it raises is no word of ours about precision
@@ -104,7 +120,12 @@ def _remedy(error: Exception, parameters: Mapping[str, object]) -> str:
 
 
 def _in_digits(
-    problem: Problem, solver: Callable[..., object], parameters: Mapping[str, object], x0: np.ndarray, calls: int | None
+    problem: Problem,
+    solver: Callable[..., object],
+    parameters: Mapping[str, object],
+    x0: np.ndarray,
+    calls: int | None,
+    units: list[float],
 ) -> tuple[Any, np.ndarray, Oracles]:
     """The same on arrays of mpmath numbers; a solver that cannot do with them says so by raising."""
     from bilevel_verify.oracles.precise import PreciseOracles

@@ -53,10 +53,14 @@ def mismatches(
 
 
 def claim_fault(card: Card, statement: Statement, claim: Claim, link: Link) -> str:
-    """What keeps the two sides of a link of a claim from having one unit; '' where they have one."""
+    """What keeps the two sides of a link of a claim from having one unit; '' where they have one.
+
+    Where no order symbol hides a constant, what may or may not fit keeps them from it, too.
+    """
     local = {name: value.tree for name, value in {**statement.define, **claim.define}.items()}
-    found, _ = mismatches(card, statement, (link.left.tree, link.right.tree), local)
-    return "; ".join(m.message for m in found if m.kind == "hard")
+    sides = link.left.tree, link.right.tree
+    found, _ = mismatches(card, statement, sides, local)
+    return "; ".join(m.message for m in found if m.kind == "hard" or not any(map(has_order, sides)))
 
 
 def hard(found: list[Mismatch]) -> bool:

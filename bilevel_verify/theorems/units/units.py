@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Literal
 
 import sympy
 
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
+from bilevel_verify.theorems.units.logarithms import cancelling, under_powers
 from bilevel_verify.theorems.units.unit_form import exponent_fault, unit_fault
 
 Unit = dict[str, sympy.Expr]
@@ -55,13 +57,18 @@ class UnitCheck:
     fixed: Mapping[str, sympy.Expr] = field(default_factory=dict)
     found: list[Mismatch] = field(default_factory=list)
     _active: tuple[Unit, ...] = ()
+    _free: set[int] = field(default_factory=set)
+    _logarithms: list[tuple[tree.Call, Unit]] = field(default_factory=list)
 
     def relation(self, *sides: tree.Node, among: tree.Node | None = None) -> list[Mismatch]:
         """Mismatches inside the sides and between them; relations of the letters that occur are in force."""
         self.found = []
+        self._logarithms = []
         used = {n for side in (*sides, *((among,) if among else ())) for n in _names(side)}
         self._active = tuple(unit for name in sorted(used) for unit in self.relations.get(name, ()))
+        self._free = cancelling(sides, self._without_unit)
         self._same([(side, self.unit(side)) for side in sides], "the two sides")
+        self._judge_logarithms(sides)
         return self.found
 
     def unit(self, node: tree.Node) -> Unit | None:
@@ -202,10 +209,24 @@ class UnitCheck:
 
     def _logarithm(self, node: tree.Call) -> Unit:
         unit = self.unit(node.arguments[0])
-        if unit is not None and not self.fits(unit, DIMENSIONLESS):
-            text = f"the logarithm of {show(unit)} (a constant that carries the unit may be hidden)"
-            self.found.append(Mismatch("weak", text, node.column))
+        if unit is not None and id(node) not in self._free and not self.fits(unit, DIMENSIONLESS):
+            self._logarithms.append((node, unit))
         return DIMENSIONLESS
+
+    def _judge_logarithms(self, sides: tuple[tree.Node, ...]) -> None:
+        """One logarithm of a unit makes a relation depend on it; units of several, or in exponents, may cancel."""
+        powers = under_powers(sides)
+        alone = len(self._logarithms) == 1 and id(self._logarithms[0][0]) not in powers
+        for node, unit in self._logarithms:
+            more = "which depends on the unit" if alone else "whose unit may cancel"
+            kind: Literal["hard", "weak"] = "hard" if alone else "weak"
+            self.found.append(Mismatch(kind, f"the logarithm of {show(unit)}, {more}", node.column))
+
+    def _without_unit(self, powers: list[tuple[Fraction, tree.Node]]) -> bool:
+        """Whether a product of powers has no unit."""
+        found = UnitCheck(self.letters, self.functions, self.relations, self.fixed, _active=self._active)
+        units = [_power(found.unit(node), sympy.Rational(p.numerator, p.denominator)) for p, node in powers]
+        return found.fits(_product(units), DIMENSIONLESS)
 
 
 def read_unit(node: tree.Node, bases: frozenset[str]) -> Unit:

@@ -12,16 +12,27 @@ STRICTLY_CONVEX = frozenset("exp softplus logcosh cosh".split())
 """Atoms with a positive second derivative on the whole line."""
 
 
-def profile_kind(profile: sympy.Expr, t: sympy.Symbol) -> tuple[str, tuple[tuple[float, float], ...]] | None:
+PIECES = 64
+ROUNDS = 10
+"""Pieces of a bounded range, and how often those that decide nothing are halved."""
+
+
+def profile_kind(
+    profile: sympy.Expr, t: sympy.Symbol, ends: tuple[float, float] | None = None
+) -> tuple[str, tuple[tuple[float, float], ...]] | None:
     """Whether a function of one variable is convex: ("strict", ()) or ("kinked", pieces); None if that is not known.
 
     Strict convexity is proved: the second derivative is positive on the whole line (or on the domain of the function)
     except at isolated zeros, by the interval ranges of its atoms.
+
+    Parameters
+    ----------
+    ends : a range of t; a function that is strictly convex there is enough.
     """
     kinked = _kinked(profile, t)
     if kinked is not None:
         return ("kinked", kinked)
-    return ("strict", ()) if _convex_analytic(profile, t) else None
+    return ("strict", ()) if _convex_analytic(profile, t, ends) else None
 
 
 def _kinked(profile: sympy.Expr, t: sympy.Symbol) -> tuple[tuple[float, float], ...] | None:
@@ -60,8 +71,8 @@ def _pieces_of(
     return tuple((min(a, b), max(a, b)) for a, b in turned)
 
 
-def _convex_analytic(profile: sympy.Expr, t: sympy.Symbol) -> bool:
-    """Strict convexity of an analytic function of one variable, proved where it is defined."""
+def _convex_analytic(profile: sympy.Expr, t: sympy.Symbol, ends: tuple[float, float] | None) -> bool:
+    """Strict convexity of an analytic function of one variable, proved where it is defined, or on a bounded range."""
     factor, core = profile.as_independent(t, as_Add=False)
     if (
         isinstance(core, sympy.Pow)
@@ -84,7 +95,34 @@ def _convex_analytic(profile: sympy.Expr, t: sympy.Symbol) -> bool:
         for a in profile.atoms(sympy.Function)
     ):
         return False
-    return _positive_second_derivative(profile, t)
+    if _positive_second_derivative(profile, t):
+        return True
+    bounded = ends is not None and -np.inf < ends[0] < ends[1] < np.inf
+    return ends is not None and bounded and _convex_between(profile, t, *ends)
+
+
+def _convex_between(profile: sympy.Expr, t: sympy.Symbol, low: float, high: float) -> bool:
+    """Interval proof that ``h'' > 0`` on a bounded range but at isolated zeros: pieces are halved."""
+    from bilevel_verify.intervals.arithmetics import IntervalArithmetic
+    from bilevel_verify.intervals.batch import Interval
+    from bilevel_verify.symbolic.differentiate import hessian
+    from bilevel_verify.symbolic.program import program_of
+
+    try:
+        program = hessian(program_of(profile, [t]))
+    except BilevelVerifyError:  # an atom without a second derivative
+        return False
+    grid, positive = np.linspace(low, high, PIECES + 1), False
+    lo, hi = grid[:-1], grid[1:]
+    for _ in range(ROUNDS):
+        with np.errstate(all="ignore"):
+            least = np.broadcast_to(program.run(IntervalArithmetic(), [Interval(lo, hi)])[0].lo, lo.shape)
+        positive, left = positive or bool(np.any(least > 0)), ~(least >= 0)
+        if not left.any():
+            return positive
+        middle = 0.5 * (lo[left] + hi[left])
+        lo, hi = np.concatenate([lo[left], middle]), np.concatenate([middle, hi[left]])
+    return False
 
 
 def _positive_second_derivative(profile: sympy.Expr, t: sympy.Symbol) -> bool:

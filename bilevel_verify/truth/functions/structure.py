@@ -8,7 +8,7 @@ single value where ``h_i`` is strictly convex), and ``Q z`` is constant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,6 +20,8 @@ from bilevel_verify.truth.functions.profiles import profile_kind
 from bilevel_verify.truth.functions.quadratics import Quadratic, affine_form, least_on_box, quadratic_of
 
 FloatArray = NDArray[np.float64]
+Ranges = Callable[[Sequence[Fraction], Fraction], tuple[float, float]]
+"""``(normal, shift)`` of an affine form -> its ends over a set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,13 @@ class Structure:
     missing: str = ""
 
 
-def structure_of(expression: sympy.Expr, z: Sequence[sympy.Symbol]) -> Structure:
-    """Decompose a function; terms that are neither quadratic nor ridge functions of known convexity are named."""
+def structure_of(expression: sympy.Expr, z: Sequence[sympy.Symbol], ranges: Ranges | None = None) -> Structure:
+    """Decompose a function; terms that are neither quadratic nor ridge functions of known convexity are named.
+
+    Parameters
+    ----------
+    ranges : ends of an affine form ``(normal, shift)`` over a set: convexity on that set is enough.
+    """
     whole = quadratic_of(expression, z)
     n = len(z)
     nothing = Quadratic([[Fraction(0)] * n for _ in range(n)], [Fraction(0)] * n, Fraction(0))
@@ -67,7 +74,7 @@ def structure_of(expression: sympy.Expr, z: Sequence[sympy.Symbol]) -> Structure
         if quadratic_of(term, z) is not None:
             rest.append(term)
             continue
-        ridge = ridge_of(term, z)
+        ridge = ridge_of(term, z, ranges)
         if ridge is None:
             return Structure(
                 nothing, (), f"the term {str(term)[:80]} is no convex function of one affine form that is known here"
@@ -112,7 +119,7 @@ def spread_constants(expression: sympy.Expr) -> sympy.Expr:
     return expression
 
 
-def ridge_of(term: sympy.Expr, z: Sequence[sympy.Symbol]) -> Ridge | None:
+def ridge_of(term: sympy.Expr, z: Sequence[sympy.Symbol], ranges: Ranges | None = None) -> Ridge | None:
     """A term as a convex function of one affine form; None if it is not one, or not of known convexity."""
     forms: list[tuple[sympy.Expr, tuple[Fraction, ...], Fraction]] = []
     if not _collect(term, z, forms):
@@ -132,7 +139,7 @@ def ridge_of(term: sympy.Expr, z: Sequence[sympy.Symbol]) -> Ridge | None:
     profile = _replace(term, replacements)
     if profile.free_symbols - {t}:
         return None
-    found = profile_kind(profile, t)
+    found = profile_kind(profile, t, None if ranges is None else ranges(direction, base))
     if found is None:
         return None
     return Ridge(profile, t, direction, base, found[0], found[1])

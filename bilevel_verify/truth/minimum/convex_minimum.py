@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.numbers.rounding import floats_of, precision
 from bilevel_verify.truth.functions.quadratics import ldl
-from bilevel_verify.truth.functions.structure import pole_inside, structure_of
+from bilevel_verify.truth.functions.structure import Ranges, pole_inside, structure_of
 from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points
 from bilevel_verify.truth.minimum.descent import descend
 from bilevel_verify.truth.minimum.eigenvalues import smallest_eigenvalue
@@ -32,10 +32,17 @@ FloatArray = NDArray[np.float64]
 MOST_VARIABLES = 80
 
 
-def is_convex(phi: sympy.Expr, x: tuple[sympy.Symbol, ...], low: FloatArray, high: FloatArray) -> bool:
-    """Exactly, on a box: a positive semidefinite quadratic (LDL') plus convex functions of affine forms."""
+def is_convex(
+    phi: sympy.Expr, x: tuple[sympy.Symbol, ...], low: FloatArray, high: FloatArray, ranges: Ranges | None = None
+) -> bool:
+    """Exactly, on a box: a positive semidefinite quadratic (LDL') plus convex functions of affine forms.
+
+    Parameters
+    ----------
+    ranges : of affine forms over a smaller set, where convexity on that set is asked for.
+    """
     with ball_ends():
-        structure = structure_of(phi, x)
+        structure = structure_of(phi, x, ranges)
     if structure.missing or not positive_semidefinite(structure.quadratic.Q):
         return False
     return not pole_inside(structure.ridges, low, high)

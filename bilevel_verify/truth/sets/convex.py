@@ -211,7 +211,8 @@ def _tangent(objective: Smooth, reduced: Reduced) -> Solution:
 
 def _evaluate(objective: Smooth, reduced: Reduced, u: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     value, gradient, hessian = objective(reduced.z0 + reduced.B @ u)
-    return value, reduced.B.T @ gradient, reduced.B.T @ hessian @ reduced.B
+    with np.errstate(invalid="ignore"):  # a kink has no derivatives
+        return value, reduced.B.T @ gradient, reduced.B.T @ hessian @ reduced.B
 
 
 def _interior_point_method(objective: Smooth, constraints: Constraints, u: FloatArray) -> Solution:
@@ -265,7 +266,7 @@ def _solve_shifted(H: FloatArray, right: FloatArray) -> FloatArray:
         step = np.linalg.solve(factor.T, np.linalg.solve(factor, right))
         if np.all(np.isfinite(step)):
             return np.asarray(step)
-    return np.asarray(np.linalg.lstsq(H, right, rcond=1e-12)[0])
+    return np.asarray(np.linalg.lstsq(H, right, rcond=1e-12)[0]) if np.all(np.isfinite(H)) else np.full(len(H), np.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +359,8 @@ def polish(
         system = np.block([[H, J.T], [J, np.zeros((k, k))]])
         right = -np.concatenate([gradient + J.T @ weights, c])
         size = np.concatenate([np.full(d, 1.0), np.full(k, 1.0)])
+        if not np.all(np.isfinite(system)):  # a kink: no second derivative
+            return best
         step = np.linalg.lstsq(system * size, right, rcond=1e-13)[0] * size
         u, weights = u + step[:d], weights + step[d:]
         full = np.zeros(constraints.count)

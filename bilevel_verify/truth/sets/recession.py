@@ -13,7 +13,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from bilevel_verify.truth.functions.quadratics import ldl
+from bilevel_verify.truth.functions.quadratics import affine_form, ldl
 from bilevel_verify.truth.functions.structure import Ridge, Structure
 from bilevel_verify.truth.sets.polyhedra import Description
 
@@ -48,10 +48,20 @@ def slopes(ridge: Ridge) -> tuple[float, float]:
         far = np.broadcast_to(program.run(NUMPY, [np.array([1e9, -1e9])])[0], (2,))
     right = float(far[0]) if np.isfinite(far[0]) else np.inf
     left = -float(far[1]) if np.isfinite(far[1]) else np.inf
-    right, left = (np.inf if s > INFINITE else 0.0 if abs(s) < 1e-6 else s * float(factor) for s in (right, left))
+    most = 0.0 if _is_power(core, ridge.symbol) else INFINITE
+    right, left = (0.0 if abs(s) < 1e-6 else np.inf if s > most else s * float(factor) for s in (right, left))
     if ridge.profile.has(sympy.log) and not _defined_left(ridge):
         left = np.inf
     return right, left
+
+
+def _is_power(core: sympy.Expr, t: sympy.Symbol) -> bool:
+    """A power above one of an affine form: it outgrows every line, however slowly (``t^1.01``)."""
+    if type(core).__name__ in ("abspow", "pluspow"):
+        power, base = core.args
+    else:
+        base, power = core.as_base_exp()
+    return bool(power.is_number and power > 1 and affine_form(base, [t]) is not None)
 
 
 def _defined_left(ridge: Ridge) -> bool:

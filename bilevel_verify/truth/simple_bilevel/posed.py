@@ -20,6 +20,7 @@ from bilevel_verify.truth.lower_level.newton import evaluate
 from bilevel_verify.truth.sets.convex import Smooth, Solution
 from bilevel_verify.truth.sets.polyhedra import Description, Reduced, describe, reduce
 from bilevel_verify.truth.sets.projections import project
+from bilevel_verify.truth.sets.ranges import ranges_over
 from bilevel_verify.truth.sets.recession import Recession, recession
 from bilevel_verify.truth.sets.squares import smooth_quadratic
 from bilevel_verify.truth.simple_bilevel.facts import Facts, SolutionSet
@@ -74,7 +75,7 @@ class Posed(ABC):
         """Decomposition of g into a quadratic and ridge functions."""
         assert self.problem.g is not None
         with ball_ends():
-            return structure_of(self.problem.g, self.problem.x)
+            return structure_of(self.problem.g, self.problem.x, ranges_over(self.problem.feasible))
 
     def _check_convex(self, name: str, function: Function) -> None:
         """Reject a function that is visibly not convex on the feasible set (a witness is named)."""
@@ -86,7 +87,8 @@ class Posed(ABC):
             return
         sample = self._sample
         table = evaluate(function.second_order, list(np.ascontiguousarray(sample.T)), len(sample))
-        hessians = B.T @ table[:, 1 + self.n :].reshape(len(sample), self.n, self.n) @ B
+        with np.errstate(invalid="ignore"):  # a kink has no derivatives
+            hessians = B.T @ table[:, 1 + self.n :].reshape(len(sample), self.n, self.n) @ B
         fine = np.isfinite(hessians).all(axis=(1, 2))
         for z, inside in zip(sample[fine], hessians[fine]):
             lowest = float(np.linalg.eigvalsh(0.5 * (inside + inside.T))[0])

@@ -9,7 +9,7 @@
    or its error bar follows from residuals, with g at the solution checked against g* (see ``supported``), or it has
    none.
 
-Without such structure the value is extrapolated from ``min_Z g + eps f`` and labelled as an estimate.
+Without such structure f* is unknown: a g that is flat for floats looks as if all points were solutions.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from bilevel_verify.truth.lower_level.points import frobenius
 from bilevel_verify.truth.sets.convex import Constraints, Solution, minimise_convex, polish, project_reduced
 from bilevel_verify.truth.sets.polyhedra import Reduced, reduce
 from bilevel_verify.truth.sets.projections import bounds, project
+from bilevel_verify.truth.sets.ranges import ranges_over
 from bilevel_verify.truth.simple_bilevel.argmin import describe_argmin, solution_set
 from bilevel_verify.truth.simple_bilevel.certificate import certificate
 from bilevel_verify.truth.simple_bilevel.certified_minimum import certified_minimum
 from bilevel_verify.truth.simple_bilevel.exact_quadratic import ExactAnswer, exact_answer
 from bilevel_verify.truth.simple_bilevel.facts import SolutionSet
 from bilevel_verify.truth.simple_bilevel.posed import Posed
-from bilevel_verify.truth.simple_bilevel.simple_estimate import extrapolated
 from bilevel_verify.truth.simple_bilevel.simple_parts import Certificate
 from bilevel_verify.truth.simple_bilevel.supported import (
     Supported,
@@ -194,7 +194,8 @@ class SimpleTruth(Posed):
         if isinstance(self.problem.feasible, Box | Orthant):
             low, high = bounds(self.problem.feasible, self.n)
         assert self.problem.g is not None
-        return tuple(is_convex(e, self.problem.x, low, high) for e in (self.problem.f, self.problem.g))  # type: ignore[return-value]
+        ranges = ranges_over(self.problem.feasible)
+        return tuple(is_convex(e, self.problem.x, low, high, ranges) for e in (self.problem.f, self.problem.g))  # type: ignore[return-value]
 
     def _from_balls(self, name: str) -> Enclosure | None:
         """Enclosure of one proved quantity: certified if f and g are certified to be convex."""
@@ -233,7 +234,7 @@ class SimpleTruth(Posed):
         if isinstance(found, Supported):
             return Enclosure(found.f, found.f_error, "computed", CHECKED, True)
         if self.solutions.reduced is None:
-            return self._estimate[0]
+            raise self._unknown("f*")
         return Enclosure(self.upper.value, float(np.inf), "computed", found, True)
 
     @cached_property
@@ -259,7 +260,7 @@ class SimpleTruth(Posed):
             many = "" if np.isfinite(found.x_error) else "; one of possibly many optimal solutions"
             return Enclosure(found.x, found.x_error, "computed", CHECKED + many)
         if self.solutions.reduced is None:
-            return self._estimate[1]
+            raise self._unknown("x*")
         return Enclosure(self.upper.z, float(np.inf), "computed", found)
 
     def distance(self, x: ArrayLike) -> Enclosure:
@@ -288,10 +289,12 @@ class SimpleTruth(Posed):
 
     # ---- what is left ---------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _estimate(self) -> tuple[Enclosure, Enclosure]:
-        self._check_convex("f", self._f)
-        return extrapolated(self)
+    def _unknown(self, name: str) -> MathematicalError:
+        """What is said where nothing is known: values of ``min_Z g + eps f`` show no limit that a check supports."""
+        return MathematicalError(
+            f"{name} is not known: no description of the lower level's solutions is supported "
+            f"({self.solutions.missing})"
+        )
 
 
 UNSUPPORTED = "the lower level could not be solved in high precision"

@@ -1,4 +1,4 @@
-"""Which description fits a simple bilevel problem: polyhedral g, composite g, or the general one."""
+"""Which description fits a simple bilevel problem: polyhedral, composite, a known g under monotone functions, any."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from bilevel_verify.problems.composite import split
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.simple_bilevel.composite import CompositeTruth
 from bilevel_verify.truth.simple_bilevel.polyhedral import PolyhedralTruth, kinks_of
+from bilevel_verify.truth.simple_bilevel.rescaled import RescaledTruth, layers_of
 from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
 
 
@@ -18,7 +19,10 @@ def simple_truth_of(problem: Problem) -> SimpleTruth:
     if polyhedral is not None:
         return polyhedral
     composite = split(problem)
-    return SimpleTruth(problem) if composite is None else CompositeTruth(problem, composite)
+    if composite is not None:
+        return CompositeTruth(problem, composite)
+    layers = None if problem.g is None else layers_of(problem)
+    return SimpleTruth(problem) if layers is None else RescaledTruth(problem, layers)
 
 
 def _polyhedral(problem: Problem) -> SimpleTruth | None:
