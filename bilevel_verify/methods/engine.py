@@ -251,6 +251,8 @@ def uncounted(problem: Problem, compiled: bool | None = None) -> Oracles:
 
 def needed_oracles(method: Method, letters: Mapping[str, Any]) -> frozenset[str]:
     """The oracles that this run asks for; nothing else is derived or compiled."""
+    if method.runner is not None:
+        return method.oracles
     estimator, scheme = ESTIMATORS[method.estimator or ""], SCHEMES[method.scheme or ""]
     needs = estimator.picks(letters) if estimator.picks is not None else estimator.needs
     if scheme.values:

@@ -83,9 +83,10 @@ def stream(
         eps=None if eps is None else float(eps),
         reported_name=method if isinstance(method, str) else found.name,
     )
-    if found.runner is None and compiled is None and arithmetic.form == "compiled" and may_be_short(setup):
-        return RunStream(setup, lambda begun: InterpretedFirst(begun, _kernel_stepper))
-    return RunStream(setup, found.runner or _kernel_stepper)
+    make = found.runner or _kernel_stepper
+    if compiled is None and arithmetic.form == "compiled" and may_be_short(setup):
+        return RunStream(setup, lambda begun: InterpretedFirst(begun, make))
+    return RunStream(setup, make)
 
 
 def check_kind(problem: Problem, method: Method) -> None:

@@ -49,7 +49,7 @@ FINISHED, MORE, OUT_OF_BUDGET = state.FINISHED, state.MORE, state.OUT_OF_BUDGET
 NOT_FINITE, DIVERGED = state.NOT_FINITE, state.DIVERGED
 
 
-class AgmMemory(NamedTuple):
+class SimpleMemory(NamedTuple):
     """What the loop works on: integers, reals, vectors (one a row), g_k and a_k of the user, the trace."""
 
     whole: Any
