@@ -15,7 +15,7 @@ from bilevel_verify.methods.engine import Outcome, Setup, oracles_of, working_pr
 from bilevel_verify.methods.forms import compiled_loop
 from bilevel_verify.methods.recorder import Block
 from bilevel_verify.methods.run import Status
-from bilevel_verify.methods.simple import loops, sets
+from bilevel_verify.methods.simple import loops, passes, sets
 from bilevel_verify.methods.simple.convexity import require_convex
 from bilevel_verify.oracles import new_counts
 from bilevel_verify.problems.feasible import (
@@ -159,9 +159,8 @@ class LoopStepper:
         return project(self.setup.problem.feasible, v).tolist()
 
     def _trace(self, rows: int) -> Any:
-        arithmetic = self.setup.arithmetic
-        missing = arithmetic.number("nan") if arithmetic.digits is not None else np.nan
-        return np.full((rows, 3 * self.n + 1), missing, dtype=arithmetic.dtype)
+        width = sum(1 if name == "g_k" else self.n for name in ("x", *self.looped.sequences))
+        return np.empty((rows, width), dtype=self.setup.arithmetic.dtype)
 
     def advance(self, rows: int) -> tuple[Block, Outcome | None]:
         """See ``Stepper``."""
@@ -180,7 +179,7 @@ class LoopStepper:
     def last_row(self) -> None:
         """The row after the last pass: a method that steps on f after y has y_k there, too."""
         with_y = self.looped.sequences == ("y",) and not self.looped.inside
-        loops.note_row(self.memory, 1 if with_y else 0)
+        passes.note(self.memory, with_y)
 
     def stop(self, status: Status) -> Outcome:
         """See ``Stepper``."""
@@ -202,8 +201,9 @@ class LoopStepper:
         k = np.arange(self._first, self._first + len(rows), dtype=np.int64)
         # a row that was open when a run ended early is written again by the next block only
         self._first += len(rows)
-        columns = {"x": rows[:, :n], "y": rows[:, n : 2 * n], "z": rows[:, 2 * n : 3 * n], "g_k": rows[:, 3 * n :]}
-        return Block(np.zeros(len(k), dtype=np.int64), k, {name: columns[name] for name in ("x", *self.looped.sequences)})
+        names = ("x", *self.looped.sequences)
+        columns = {name: rows[:, place * n : min((place + 1) * n, rows.shape[1])] for place, name in enumerate(names)}
+        return Block(np.zeros(len(k), dtype=np.int64), k, columns)
 
 
 def _signature() -> Any:

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from bilevel_verify.methods.kernels.scalars import square_root
+from bilevel_verify.methods.kernels.state import Vector
 from bilevel_verify.methods.kernels.vectors import dot
 from bilevel_verify.methods.simple.loops import (
     DIVERGED,
     FINISHED,
+    MISSING,
     MORE,
     MOST,
     NOT_FINITE,
@@ -23,7 +25,6 @@ from bilevel_verify.methods.simple.loops import (
     SIZE,
     STEP,
     WEIGHT,
-    note_row,
 )
 from bilevel_verify.methods.simple.loops import MOMENTUM as T
 from bilevel_verify.methods.simple.sets import GRADIENT, NEXT, NORMAL, SUMS, TARGET, UNIT, U, X, Y, project_onto
@@ -45,6 +46,19 @@ def spent(counts: Any) -> bool:
         return False
     counts[EXHAUSTED] = 1
     return True
+
+
+@loop
+def note(memory: Any, with_y: bool) -> None:
+    """A row of the trace: x, and y where the method has it (it may not have one yet)."""
+    whole, points = memory.whole, memory.points
+    row: Vector = memory.trace[whole[ROWS]]
+    n = len(points[X])
+    for i in range(n):
+        row[i] = points[X][i]
+    for i in range(n, len(row)):
+        row[i] = points[Y][i - n] if with_y else MISSING * memory.real[T]
+    whole[ROWS] = whole[ROWS] + 1
 
 
 @loop
@@ -102,7 +116,7 @@ def averaged_irg(P: Any, counts: Any, memory: Any) -> int:
     end = begin_pass(memory)
     while end == 0:
         k = whole[STEP]
-        note_row(memory, 0)
+        note(memory, False)
         if not (gradient_g(P, counts, points, X) and gradient_f(P, counts, points, X)):
             return OUT_OF_BUDGET
         gamma, eta = real[FIRST] / square_root(k + 1.0), real[SECOND] / (k + 1.0) ** real[THIRD]
@@ -127,7 +141,7 @@ def bi_sg(P: Any, counts: Any, memory: Any) -> int:
     whole, real, points = memory.whole, memory.real, memory.points
     end = begin_pass(memory)
     while end == 0:
-        note_row(memory, 1 if whole[STEP] > 0 else 0)
+        note(memory, whole[STEP] > 0)
         if not gradient_g(P, counts, points, X):
             return OUT_OF_BUDGET
         for i in range(len(points[X])):
@@ -155,7 +169,7 @@ def big_sam(P: Any, counts: Any, memory: Any) -> int:
     whole, real, points = memory.whole, memory.real, memory.points
     end = begin_pass(memory)
     while end == 0:
-        note_row(memory, 0)
+        note(memory, False)
         if not (gradient_g(P, counts, points, X) and gradient_f(P, counts, points, X)):
             return OUT_OF_BUDGET
         for i in range(len(points[X])):
@@ -177,7 +191,7 @@ def accelerated(P: Any, counts: Any, memory: Any) -> int:
     whole, real, points = memory.whole, memory.real, memory.points
     end = begin_pass(memory)
     while end == 0:
-        note_row(memory, 1)
+        note(memory, True)
         if not (gradient_g(P, counts, points, Y) and gradient_f(P, counts, points, Y)):
             return OUT_OF_BUDGET
         for i in range(len(points[X])):
@@ -205,7 +219,7 @@ def dbgd(P: Any, counts: Any, memory: Any) -> int:
     whole, real, points = memory.whole, memory.real, memory.points
     end = begin_pass(memory)
     while end == 0:
-        note_row(memory, 0)
+        note(memory, False)
         if not (gradient_f(P, counts, points, X) and gradient_g(P, counts, points, X)):
             return OUT_OF_BUDGET
         square, weight = dot(points[NORMAL], points[NORMAL]), 0.0 * real[FIRST]
