@@ -20,7 +20,9 @@ FloatArray = NDArray[np.float64]
 ByHand = Callable[..., FloatArray]
 RADIUS = 2.0
 SIZES = (2, 20, 200)
-STEPS = {2: 20_000, 20: 5_000, 200: 500}
+STEPS = {"r-apm": {2: 50_000, 20: 30_000, 200: 3_000}, "agm-bio": {2: 50_000, 20: 20_000, 200: 1_000}}
+STEPS["lmcn"] = {2: 20_000, 20: 3_000, 200: 40}
+"""Steps of a run: long enough that its start does not count."""
 TARGET = {2: 2.0, 20: 1.3, 200: 1.3}
 INNER = 30
 """Inner ascent steps of LMCN, and how long a Hessian is kept."""
@@ -39,9 +41,14 @@ def steppers(quick: bool = False) -> Section:
         rows.append(_row("R-APM", problem, "r-apm", q, partial(_by_hand("r_apm"), Q, 0.1, 1 / (L + 0.1)), d, quick))
         hand = partial(_by_hand("agm_bio"), Q, 1.0, L)
         rows.append(_row("AGM-BiO", problem, "agm-bio", {"L_f": 1.0, "L_g": L}, hand, d, quick))
+        minimax, B, C, ell = saddle(d)
+        letters = {"M": 10.0, "m": KEPT, "rho_bar": 1.0, "K": INNER, "l1": ell, "kappa1": ell}
+        hand = partial(_by_hand("lmcn"), B, C, ell, 10.0, KEPT, INNER)
+        rows.append(_row("LMCN", minimax, "lmcn", letters, hand, d, quick))
     notes = (
         "per step; by hand: numba with arrays and its own matrix products, nothing recorded and nothing counted",
         "simple bilevel: f = |x - 1|^2/2, g a dense quadratic of half rank, Z a ball",
+        f"minimax: sum (x^2 - 1)^2/4 + x'By - y'Cy/2, dense, d variables each; {INNER} ascent steps, m = {KEPT}",
     )
     return Section("one step against numba by hand", tuple(rows), notes)
 
@@ -56,11 +63,23 @@ def over_a_ball(d: int) -> tuple[Problem, FloatArray]:
     return Problem("simple_bilevel", f, x, sympy.Add(*terms), (), feasible=Ball(radius=2)), Q / (10.0 * d)
 
 
-def _row(
-    name: str, problem: Problem, method: str, q: Mapping[str, Any], hand: ByHand, d: int, quick: bool
-) -> Row:
-    steps, start = STEPS[d] // (5 if quick else 1), np.zeros(d)
-    most, length = {"calls": 10**15, "iterations": 10**15}, "T" if "T" in q else "K"
+def saddle(d: int) -> tuple[Problem, FloatArray, FloatArray, float]:
+    """``sum (x_i^2 - 1)^2/4 + x'By - y'Cy/2`` with C between 1 and ell; B, C, ell."""
+    rng = np.random.default_rng(0)
+    b, root = rng.integers(-5, 6, (d, d)), rng.integers(-5, 6, (d, d))
+    c = root @ root.T
+    ell = float(1 + np.linalg.eigvalsh(c)[-1] / (20 * d))
+    x, y = sympy.symbols(f"x1:{d + 1}", real=True), sympy.symbols(f"y1:{d + 1}", real=True)
+    mixed = [sympy.Rational(int(b[i, j]), 20 * d) * x[i] * y[j] for i in range(d) for j in range(d)]
+    square = [sympy.Rational(int(c[i, j]), 40 * d) * y[i] * y[j] for i in range(d) for j in range(d)]
+    wells = [(v**2 - 1) ** 2 / 4 for v in x]
+    f = sympy.Add(*wells, *mixed, *(-s for s in square), *(-(v**2) / 2 for v in y))
+    return Problem("minimax", f, x, None, y), b / (20.0 * d), c / (20.0 * d) + np.eye(d), ell
+
+
+def _row(name: str, problem: Problem, method: str, q: Mapping[str, Any], hand: ByHand, d: int, quick: bool) -> Row:
+    steps, start = STEPS[method][d] // (5 if quick else 1), np.full(problem.dx, 0.1)
+    most, length = {"calls": 10**15, "iterations": 10**15}, "T" if method == "lmcn" else "K"
 
     def ours(count: int) -> FloatArray:
         run = run_method(problem, method, {**q, length: count}, start, budget=most, record="thin", compiled=True)
@@ -77,7 +96,8 @@ def _row(
 def _by_hand(name: str) -> ByHand:
     import numba
 
-    return {"r_apm": r_apm, "agm_bio": agm_bio}[name] if False else numba.njit(error_model="numpy")(globals()[name])
+    made: ByHand = numba.njit(error_model="numpy")({"r_apm": r_apm, "agm_bio": agm_bio, "lmcn": lmcn}[name])
+    return made
 
 
 def r_apm(Q: FloatArray, eta: float, gamma: float, start: FloatArray, K: int) -> FloatArray:
@@ -120,4 +140,42 @@ def agm_bio(Q: FloatArray, L_f: float, L_g: float, start: FloatArray, K: int) ->
                     z = b * c + np.sqrt(max(0.0, 4.0 - b * b) / (flat @ flat)) * flat
         x = (1.0 - share) * x + share * z
         A += a
+    return x
+
+
+def lmcn(
+    B: FloatArray, C: FloatArray, ell: float, M: float, m: int, inner: int, start: FloatArray, T: int
+) -> FloatArray:
+    """LMCN on the dense saddle: accelerated ascent, Schur complement, the secular equation by Newton's method."""
+    x, y = start.copy(), np.zeros(len(C))
+    theta = (np.sqrt(ell) - 1.0) / (np.sqrt(ell) + 1.0)
+    values, vectors = np.zeros(len(x)), np.zeros((len(x), len(x)))
+    turned = vectors
+    for k in range(T):
+        pull, ahead = x @ B, y.copy()
+        for _ in range(inner):
+            new = ahead + (pull - C @ ahead) / ell
+            ahead = new + theta * (new - y)
+            y = new
+        gradient = x * (x * x - 1.0) + B @ y
+        if k % m == 0:
+            H = np.diag(3.0 * x * x - 1.0) + B @ np.linalg.solve(C, B.T)
+            values, vectors = np.linalg.eigh(H)
+            turned = np.ascontiguousarray(vectors.T)
+        g, base = turned @ gradient, max(0.0, -2.0 * values[0] / M)
+        low, high = base, base + np.sqrt(2.0 * np.sqrt(g @ g) / M)
+        r = high
+        for _ in range(60):
+            ratio = g / (values + M * r / 2.0)
+            length = np.sqrt(ratio @ ratio)
+            if length > r:
+                low = r
+            else:
+                high = r
+            if length == r or high - low <= 2.3e-16 * high:
+                break
+            slope = M / 2.0 * np.sum(ratio * ratio / (values + M * r / 2.0)) / length
+            step = r - (1.0 / length - 1.0 / r) / (slope / (length * length) + 1.0 / (r * r))
+            r = step if low < step < high else 0.5 * (low + high)
+        x = x - vectors @ (g / (values + M * r / 2.0))
     return x

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from bilevel_verify.atoms.datasum import DataSum
-from bilevel_verify.methods.engine import Outcome, Setup, Stepper, needed_oracles, oracles_of
+from bilevel_verify.methods.engine import Outcome, Setup, needed_oracles, oracles_of
 from bilevel_verify.methods.forms import is_here, is_loaded
 from bilevel_verify.methods.memory import Arithmetic
 from bilevel_verify.methods.recorder import Block

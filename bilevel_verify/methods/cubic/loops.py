@@ -185,9 +185,7 @@ def gradient_in(P: Any, counts: Any, memory: Any) -> bool:
 
 
 @loop
-def accelerated(
-    P: Any, counts: Any, memory: Any, z: Any, steps: int, eta: float, theta: float, penalty: bool
-) -> bool:
+def accelerated(P: Any, counts: Any, memory: Any, z: Any, steps: int, eta: float, theta: float, penalty: bool) -> bool:
     """z <- ``steps`` steps of Algorithm 1 on g, or on f + lam g; False, and z as it was, if the budget ends before."""
     inner, x, lam = memory.inner, memory.points[X], memory.real[LAM]
     new, ahead, slope, slope_f = inner[Z], inner[AHEAD], inner[SLOPE], inner[SLOPE_F]

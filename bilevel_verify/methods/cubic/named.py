@@ -8,9 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 from bilevel_verify.methods.cubic.arithmetic import Array, norm, square_root
-from bilevel_verify.methods.cubic.models import Danskin, Penalty, SingleLevel
-from bilevel_verify.methods.cubic.loops import DANSKIN, LAZY, PENALTY as PENALTY_KIND, SINGLE_LEVEL, SMALL_GRADIENT, SMALL_STEP
 from bilevel_verify.methods.cubic.looped import NEEDS, loop_of_cubic, make_cubic
+from bilevel_verify.methods.cubic.loops import DANSKIN, LAZY, SINGLE_LEVEL, SMALL_GRADIENT, SMALL_STEP
+from bilevel_verify.methods.cubic.loops import PENALTY as PENALTY_KIND
+from bilevel_verify.methods.cubic.models import Danskin, Penalty, SingleLevel
 from bilevel_verify.methods.cubic.stepper import Iteration, Plan
 from bilevel_verify.methods.registry import Letter, Method, Reading, register
 

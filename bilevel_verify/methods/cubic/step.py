@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from bilevel_verify.methods.cubic.subproblem import LARGE, NEWTON_STEPS, SMALL
 from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.kernels.vectors import dot
@@ -31,8 +33,6 @@ def __getattr__(name: str) -> Any:
 
 
 def _eigen_of_machine_code(matrix: Any, values: Any, vectors: Any) -> None:
-    import numpy as np
-
     found, columns = np.linalg.eigh(matrix)
     for i in range(len(values)):
         values[i] = found[i]
@@ -43,7 +43,6 @@ def _eigen_of_machine_code(matrix: Any, values: Any, vectors: Any) -> None:
 @compiled_as("bilevel_verify.methods.cubic.step:eigen_of_machine_code")
 def eigen_in(matrix: Any, values: Any, vectors: Any) -> None:
     """Eigenvalues (ascending) and orthonormal eigenvectors (columns) of a symmetric matrix."""
-    import numpy as np
     from scipy.linalg.lapack import dsyevd
 
     found, columns, trouble = dsyevd(np.array(matrix), compute_v=1, lower=1)
@@ -138,7 +137,7 @@ def cubic_step(points: Any, vectors: Any, transposed: Any, M: float) -> None:
     size, unit = 0.0, 1.0
     for i in range(len(s)):
         size = max(size, abs(gradient[i]))
-    if LARGE < size or (0.0 < size < SMALL and values[0] >= 0.0):
+    if size > LARGE or (0.0 < size < SMALL and values[0] >= 0.0):
         unit = 2.0 ** math.floor(math.log2(size) / 2.0 + 0.5)
     for i in range(len(s)):
         points[SCALED][i] = gradient[i] / unit / unit

@@ -10,8 +10,8 @@ from bilevel_verify.errors import CertificationError, InfeasibleError, Parameter
 from bilevel_verify.methods.engine import Outcome, Setup
 from bilevel_verify.methods.plain import FloatArray, PlainStepper
 from bilevel_verify.methods.simple.convexity import require_convex
-from bilevel_verify.methods.simple.loops import BLURRED, EPS
 from bilevel_verify.methods.simple.looped import require_inside
+from bilevel_verify.methods.simple.loops import BLURRED, EPS
 from bilevel_verify.problems.feasible import FeasibleSet
 from bilevel_verify.truth.sets.projections import project, project_with_cut
 
