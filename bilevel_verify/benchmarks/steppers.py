@@ -161,7 +161,7 @@ def lmcn(
         if k % m == 0:
             H = np.diag(3.0 * x * x - 1.0) + B @ np.linalg.solve(C, B.T)
             values, vectors = np.linalg.eigh(H)
-            turned = np.ascontiguousarray(vectors.T)
+            vectors, turned = np.ascontiguousarray(vectors), np.ascontiguousarray(vectors.T)
         g, base = turned @ gradient, max(0.0, -2.0 * values[0] / M)
         low, high = base, base + np.sqrt(2.0 * np.sqrt(g @ g) / M)
         r = high

@@ -118,7 +118,7 @@ class CubicLoopStepper:
         self.memory.whole[loops.ROWS] = 0
         try:
             end = int(self.function(self.oracles, self.counts, self.memory))
-        except (OverflowError, ZeroDivisionError, FloatingPointError, ValueError, np.linalg.LinAlgError):
+        except (OverflowError, ZeroDivisionError, FloatingPointError, np.linalg.LinAlgError):
             self.raised, end = True, loops.NOT_FINITE
         if end in (loops.NOT_CONVEX, loops.NOT_CONVEX + 1):
             raise MathematicalError(

@@ -1,7 +1,7 @@
 """The cubic step as loops in two forms: Schur complements, eigendecompositions, the secular equation.
 
-They take the steps of ``arithmetic`` and ``subproblem``, which run on arrays (NumPy, mpmath numbers). Tables are rows of
-floats. Both forms call the same LAPACK, so they agree bit for bit where its blocks do not depend on its work space.
+They take the steps of ``arithmetic`` and ``subproblem``, which run on arrays (NumPy, mpmath numbers). Tables are rows
+of floats. Both forms call the same LAPACK, so they agree bit for bit where its blocks do not depend on its work space.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def spectrum_in(matrix: Any, values: Any, vectors: Any) -> bool:
 
 @loop
 def add_schur(factor: Any, lower: Any, right: Any, out: Any) -> bool:
-    """out += factor right' lower^{-1} right for a positive definite ``lower`` (both are overwritten); False if it is not.
+    """out += factor right' lower^{-1} right; both are overwritten. False if ``lower`` is not positive definite.
 
     By rows of Cholesky's upper factor, so that a compiler can vectorise without changing the order of a sum.
     """

@@ -101,11 +101,13 @@ _register_loop(
 )  # fmt: skip
 _BIG_SAM = Looped(passes.big_sam, _GRADIENTS, (), lambda q: (q["t"], q["s"], q["c"]), inside=False)
 _register_loop(
-    "big-sam", "BiG-SAM", _BIG_SAM, (Letter("t"), Letter("s"), Letter("c"), K), source="Sabach, Shtern 2017, as recalled",
+    "big-sam", "BiG-SAM", _BIG_SAM, (Letter("t"), Letter("s"), Letter("c"), K),
+    source="Sabach, Shtern 2017, as recalled",
 )  # fmt: skip
 _R_APM = Looped(passes.accelerated, _GRADIENTS, ("y",), lambda q: (1, q["eta"], q["gamma"]))
 _register_loop(
-    "r-apm", "R-APM", _R_APM, (Letter("eta"), Letter("gamma"), K), source="Samadi, Burbano, Yousefian 2023, as recalled",
+    "r-apm", "R-APM", _R_APM, (Letter("eta"), Letter("gamma"), K),
+    source="Samadi, Burbano, Yousefian 2023, as recalled",
 )  # fmt: skip
 
 
