@@ -112,7 +112,7 @@ def add_schur(factor: Any, lower: Any, right: Any, out: Any) -> bool:
 
 
 @loop
-def norm(v: Any) -> float:
+def norm(v: Any) -> Any:
     """Euclidean norm, also where squares leave the range of floats."""
     found = square_root(dot(v, v))
     if 1e-140 < found < 1e140:
@@ -195,7 +195,7 @@ def is_hard(rotated: Any, gaps: Any, base: float, step: Any) -> bool:
 
 
 @loop
-def excess_of(rotated: Any, gaps: Any, base: float, M: float, ratio: Any) -> float:
+def excess_of(rotated: Any, gaps: Any, base: float, M: float, ratio: Any) -> Any:
     """Root of ``|g / (gap + M e / 2)| = base + e``: Newton on the reciprocal form, kept inside a bracket."""
     low, high = 0.0, square_root(2.0 * norm(rotated) / M)
     e = high
