@@ -101,11 +101,12 @@ def _row(name: str, problem: Problem, method: str, q: Mapping[str, Any], hand: B
 def _by_hand(name: str) -> ByHand:
     import numba
 
-    made: ByHand = numba.njit(error_model="numpy")({"r_apm": r_apm, "agm_bio": agm_bio, "lmcn": lmcn}[name])
+    hands: dict[str, Any] = {"r_apm": r_apm, "agm_bio": agm_bio, "lmcn": lmcn}
+    made: ByHand = numba.njit(error_model="numpy")(hands[name])
     return made
 
 
-def r_apm(Q: FloatArray, eta: float, gamma: float, start: FloatArray, K: int) -> FloatArray:
+def r_apm(Q: Any, eta: float, gamma: float, start: Any, K: int) -> Any:
     """R-APM; the ball as it stands."""
     x, y, t = start.copy(), start.copy(), 1.0
     for _ in range(K):
@@ -117,7 +118,7 @@ def r_apm(Q: FloatArray, eta: float, gamma: float, start: FloatArray, K: int) ->
     return x
 
 
-def agm_bio(Q: FloatArray, L_f: float, L_g: float, start: FloatArray, K: int) -> FloatArray:
+def agm_bio(Q: Any, L_f: float, L_g: float, start: Any, K: int) -> Any:
     """Algorithm 1 of AGM-BiO with FISTA beside it; ball and half-space in closed form."""
     x, z, u, w = start.copy(), start.copy(), start.copy(), start.copy()
     A, t, best = 0.0, 1.0, np.inf
@@ -148,9 +149,7 @@ def agm_bio(Q: FloatArray, L_f: float, L_g: float, start: FloatArray, K: int) ->
     return x
 
 
-def lmcn(
-    B: FloatArray, C: FloatArray, ell: float, M: float, m: int, inner: int, start: FloatArray, T: int
-) -> FloatArray:
+def lmcn(B: Any, C: Any, ell: float, M: float, m: int, inner: int, start: Any, T: int) -> Any:
     """LMCN on the dense saddle: accelerated ascent, Schur complement, the secular equation by Newton's method."""
     x, y = start.copy(), np.zeros(len(C))
     theta = (np.sqrt(ell) - 1.0) / (np.sqrt(ell) + 1.0)

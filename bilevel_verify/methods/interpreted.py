@@ -122,7 +122,8 @@ class InterpretedFirst:
                 self.blocks, self.outcome = [], None
                 self.stepper = self.make(self.setup)
         if not self.blocks:
-            return self.stepper.advance(rows)
+            answer: tuple[Block, Outcome | None] = self.stepper.advance(rows)
+            return answer
         block = self.blocks.pop(0)
         return block, None if self.blocks else self.outcome
 

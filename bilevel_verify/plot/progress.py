@@ -100,7 +100,8 @@ def history(problem: Problem, method: str, eps: Any = None, **options: Any) -> H
         begin = time.perf_counter()
         block, outcome = running.stepper.advance(one if seen < ROW_BY_ROW else seen // 16)
         took = time.perf_counter() - begin
-        trace: Trace = running.take(block, outcome)
+        trace: running.take(block, outcome)
+ Trace = block.trace()
         counts = named_counts(running.stepper.counts, minimax=problem.kind == "minimax")
         moved = trace.k > 0
         # a row is opened before its iteration asks anything: the first of a block cost what the last block ended with

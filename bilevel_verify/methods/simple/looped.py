@@ -147,8 +147,8 @@ class LoopStepper:
         levels, weights = self.own(whole, real)
         if not self.compiled:
             return loops.SimpleMemory(whole, real, rows, levels, weights, self._trace(1))
-        vectors = [np.array(v, dtype=float) for v in (real, rows, levels, weights)]
-        return loops.SimpleMemory(np.array(whole, dtype=np.int64), *vectors, self._trace(1))
+        numbers, table, given, chosen = (np.array(v, dtype=float) for v in (real, rows, levels, weights))
+        return loops.SimpleMemory(np.array(whole, dtype=np.int64), numbers, table, given, chosen, self._trace(1))
 
     def own(self, whole: list[int], real: list[Any]) -> tuple[list[Any], list[Any]]:
         """What else a method fills in; its two sequences of numbers."""
@@ -156,7 +156,8 @@ class LoopStepper:
 
     def _projection(self, v: list[float]) -> list[float]:
         assert self.setup.problem.feasible is not None
-        return project(self.setup.problem.feasible, v).tolist()
+        found: list[float] = project(self.setup.problem.feasible, v).tolist()
+        return found
 
     def _trace(self, rows: int) -> Any:
         width = sum(1 if name == "g_k" else self.n for name in ("x", *self.looped.sequences))
