@@ -71,6 +71,12 @@ def test_machine_code_of_a_simple_bilevel_method_is_its_plain_run(method: str) -
             assert calls > 7 or sum(run.counts.values()) == calls
 
 
+@pytest.mark.parametrize("K", [255, 256, 257, 258])
+def test_the_last_row_has_room_wherever_a_block_ends(K: int) -> None:
+    run = run_method(disc(), "r-apm", {**SIMPLE["r-apm"], "K": K}, [0.1, -0.2], compiled=False)
+    assert len(run.trace) == K + 1
+
+
 @needs_numba
 @pytest.mark.parametrize("method", CUBIC)
 def test_machine_code_of_a_second_order_method_is_its_plain_run(method: str) -> None:

@@ -69,7 +69,7 @@ def begin_pass(memory: Any) -> int:
         return FINISHED
     if whole[STEP] >= whole[MOST]:
         return OUT_OF_BUDGET
-    if whole[ROWS] >= len(memory.trace):
+    if whole[ROWS] >= len(memory.trace) - 1:  # the end of a run adds its last row
         return MORE
     return 0
 
