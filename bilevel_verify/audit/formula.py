@@ -20,7 +20,7 @@ from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import CardError, InputError, LatexError
 from bilevel_verify.language import parse, to_latex, to_text, tree
-from bilevel_verify.latex import Notation, is_latex, parse_any, read_latex
+from bilevel_verify.latex import is_latex, parse_any
 from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.reading import fields
 from bilevel_verify.theorems.reading.fields import Names, domain_of
@@ -180,6 +180,8 @@ def understood(text: str, names: Iterable[str] = ()) -> Understood | None:
     """
     if not is_latex(text):
         return None
+    from bilevel_verify.latex import Notation, read_latex
+
     reading = read_latex(text, Notation().with_names(names))
     statement = reading.statements[0]
     node = statement.tree

@@ -11,7 +11,10 @@ from bilevel_verify.benchmarks import growth
 from bilevel_verify.benchmarks.rows import Section
 from bilevel_verify.errors import InputError
 
-PARTS = ("reading", "answers", "truth", "loops", "batch", "dimension", "samples", "constants", "import", "main-job")
+PARTS = (
+    "reading", "answers", "truth", "loops", "steppers", "batch", "dimension", "samples", "constants", "import",
+    "main-job",
+)  # fmt: skip
 
 
 def run_benchmarks(
@@ -41,7 +44,7 @@ def run_benchmarks(
 
 
 def _part(part: str, quick: bool, with_main_job: bool) -> list[Section]:
-    from bilevel_verify.benchmarks import certified, loops, waiting
+    from bilevel_verify.benchmarks import certified, loops, steppers, waiting
 
     match part:
         case "reading":
@@ -52,6 +55,8 @@ def _part(part: str, quick: bool, with_main_job: bool) -> list[Section]:
             return [waiting.truths(quick)]
         case "loops":
             return [loops.solver_loops(quick)]
+        case "steppers":
+            return [steppers.steppers(quick)]
         case "batch":
             return [loops.batches(quick)]
         case "dimension":

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from bilevel_verify.errors import LatexError
-from bilevel_verify.language import CARD, parse, tree
-from bilevel_verify.language import Limits as TextLimits
+from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.cursor import Context, Cursor
 from bilevel_verify.latex.grammar.operands import operand
 from bilevel_verify.latex.grammar.statements import statements, top_items
@@ -19,12 +17,6 @@ from bilevel_verify.latex.source.symbols import FONTS, SWITCHES
 from bilevel_verify.latex.source.tokens import LIMITS, Limits, Source, Token, tokenize
 
 FREE = Notation()
-LOOKS_LIKE = re.compile(r"\\[A-Za-z|{]|[{}^]")
-
-
-def is_latex(text: str) -> bool:
-    """Whether a formula is typed in LaTeX: a command, a brace or a ``^`` is in it."""
-    return isinstance(text, str) and LOOKS_LIKE.search(text) is not None
 
 
 def read_latex(
@@ -114,15 +106,3 @@ def read_formula(
     if reading.statements[0].conditions:
         raise LatexError("a condition after the formula; give it apart", "syntax")
     return reading.tree, reading
-
-
-def parse_any(
-    text: str, names: Iterable[str] = (), *, notation: Notation = FREE, limits: TextLimits = CARD
-) -> tree.Node:
-    """A formula in the expression language or in LaTeX, whichever it is typed in.
-
-    Raises
-    ------
-    ExpressionError : it cannot be read; for LaTeX its kind :class:`LatexError`.
-    """
-    return read_formula(text, names, notation=notation)[0] if is_latex(text) else parse(text, limits=limits)

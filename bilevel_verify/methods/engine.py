@@ -51,6 +51,7 @@ class Setup:
     letters : every letter of the method, resolved in the arithmetic of the run.
     starts : ``x0 y0 v0`` as lists of numbers, ``v_given``.
     budget : most oracle calls, most iterations.
+    insisted : whether machine code was asked for, and not left to us.
     """
 
     problem: Problem
@@ -64,6 +65,7 @@ class Setup:
     arithmetic: Arithmetic
     eps: float | None = None
     reported_name: str = ""
+    insisted: bool = False
 
     @property
     def tested(self) -> bool:
@@ -251,6 +253,8 @@ def uncounted(problem: Problem, compiled: bool | None = None) -> Oracles:
 
 def needed_oracles(method: Method, letters: Mapping[str, Any]) -> frozenset[str]:
     """The oracles that this run asks for; nothing else is derived or compiled."""
+    if method.runner is not None:
+        return method.oracles
     estimator, scheme = ESTIMATORS[method.estimator or ""], SCHEMES[method.scheme or ""]
     needs = estimator.picks(letters) if estimator.picks is not None else estimator.needs
     if scheme.values:
@@ -301,6 +305,16 @@ class RunStream:
         return self._run
 
     def __iter__(self) -> Iterator[Trace]:
+        for block in self._blocks():
+            yield block.trace()
+
+    def to_the_end(self) -> Run:
+        """The result, for callers that look at no block on the way."""
+        for _ in self._blocks():
+            pass
+        return self.run
+
+    def _blocks(self) -> Iterator[Block]:
         most = storage.block_rows(self.setup.problem.dx, self.setup.problem.dy)
         rows = min(FIRST_ROWS, most)
         outcome: Outcome | None = None
@@ -312,16 +326,16 @@ class RunStream:
                 break
             took = time.perf_counter() - begin
             rows = min(most, max(FIRST_ROWS, int(rows * min(8.0, PATIENCE / max(took, 1e-9)))))
-            yield self.take(block, outcome)
+            self.take(block, outcome)
+            yield block
         if self._run is None:
             self.interrupt()
 
-    def take(self, block: Block, outcome: Outcome | None) -> Trace:
+    def take(self, block: Block, outcome: Outcome | None) -> None:
         """Keep a block; after the last one there is a result."""
         self.recorder.add(block)
         if outcome is not None:
             self._run = self._finish(outcome)
-        return block.trace()
 
     def interrupt(self) -> None:
         """End the run where it is; what was done is kept."""

@@ -45,6 +45,17 @@ def is_loaded(scheme: Scheme, estimator: Estimator, tested: bool) -> bool:
     return {scheme.function, *_asked(scheme, estimator, tested)} <= _LOADED
 
 
+def compiled_loop(function: Loop, signature: Any) -> Any:
+    """The machine code of a loop that is no cell of the table."""
+    _LOADED.add(function)
+    return compiled(function, signature)
+
+
+def is_here(function: Loop) -> bool:
+    """Whether the machine code of such a loop is in this process already."""
+    return function in _LOADED
+
+
 @cache
 def _compiled_scheme(function: Loop, record: type) -> Any:
     from numba import int64

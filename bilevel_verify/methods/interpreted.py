@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from bilevel_verify.atoms.datasum import DataSum
-from bilevel_verify.methods.engine import KernelStepper, Outcome, Setup, Stepper, needed_oracles, oracles_of
-from bilevel_verify.methods.forms import is_loaded
+from bilevel_verify.methods.engine import Outcome, Setup, needed_oracles, oracles_of
+from bilevel_verify.methods.forms import is_here, is_loaded
 from bilevel_verify.methods.memory import Arithmetic
 from bilevel_verify.methods.recorder import Block
 from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES
@@ -45,7 +45,7 @@ LONG: set[tuple[str, str | None, str | None]] = set()
 
 
 def _loop_on(setup: Setup) -> tuple[str, str | None, str | None]:
-    return oracles_of(setup.problem).programs.digest, setup.method.scheme, setup.method.estimator
+    return oracles_of(setup.problem).programs.digest, setup.method.scheme or setup.method.name, setup.method.estimator
 
 
 def sums_over_data(problem: Problem) -> bool:
@@ -56,7 +56,8 @@ def sums_over_data(problem: Problem) -> bool:
 def may_be_short(setup: Setup) -> bool:
     """Whether a run should begin in plain Python: neither its machine code is at hand, nor is it surely too long."""
     method, letters, problem = setup.method, setup.letters, setup.problem
-    if getattr(problem, "ready_oracles", None) is not None:
+    own_loop = None if method.loop_of is None else method.loop_of(setup)
+    if getattr(problem, "ready_oracles", None) is not None or (method.runner is not None and own_loop is None):
         return False
     held = oracles_of(problem)
     needs = needed_oracles(method, letters)
@@ -65,6 +66,8 @@ def may_be_short(setup: Setup) -> bool:
         return all(held.programs.data_can_be_compiled(which) for which in summed)
     if problem.dx + problem.dy > LARGEST_DIMENSION:
         return False
+    if own_loop is not None:
+        return not (held.ready(needs) and is_here(own_loop)) and _loop_on(setup) not in LONG
     estimator = ESTIMATORS[method.estimator or ""]
     name_of = dict(method.renamed)
     inner = [letters.get(name_of.get(letter.name, letter.name), 0) for letter in estimator.lengths]
@@ -76,10 +79,15 @@ def may_be_short(setup: Setup) -> bool:
 
 
 class InterpretedFirst:
-    """A stepper that interprets the run and, if it is long, hands it to another one from its start."""
+    """A stepper that interprets the run and, if it is long, hands it to another one from its start.
 
-    def __init__(self, setup: Setup, compiled: Callable[[Setup], Stepper]) -> None:
-        self.setup, self.make = setup, compiled
+    Parameters
+    ----------
+    make : the stepper of a set-up; it says whether Python ``raised`` in it, and has its ``oracles``.
+    """
+
+    def __init__(self, setup: Setup, make: Callable[[Setup], Any]) -> None:
+        self.setup, self.make = setup, make
         self.blocks: list[Block] = []
         self.outcome: Outcome | None = None
         self.begun = False
@@ -92,7 +100,7 @@ class InterpretedFirst:
         self.most = min(setup.budget[0], (MORE_FOR_DATA if numbers else 1) * MOST_WORK // work)
         self.different = any(f"{name}(" in source.text for name in DIFFERENT for source in sources)
         short = replace(setup, arithmetic=Arithmetic("plain"), budget=(self.most, setup.budget[1]))
-        self.stepper: Stepper = compiled(setup) if self.different else KernelStepper(short)
+        self.stepper: Any = make(setup if self.different else short)
         self.begun = self.different
 
     @property
@@ -103,7 +111,7 @@ class InterpretedFirst:
     @property
     def compiled(self) -> bool:
         """Whether the run that is kept was machine code."""
-        return self.stepper.compiled
+        return bool(self.stepper.compiled)
 
     def advance(self, rows: int) -> tuple[Block, Outcome | None]:
         """See :class:`Stepper`."""
@@ -114,18 +122,19 @@ class InterpretedFirst:
                 self.blocks, self.outcome = [], None
                 self.stepper = self.make(self.setup)
         if not self.blocks:
-            return self.stepper.advance(rows)
+            answer: tuple[Block, Outcome | None] = self.stepper.advance(rows)
+            return answer
         block = self.blocks.pop(0)
         return block, None if self.blocks else self.outcome
 
     def stop(self, status: Status) -> Outcome:
         """See :class:`Stepper`."""
-        return self.stepper.stop(status)
+        outcome: Outcome = self.stepper.stop(status)
+        return outcome
 
     def _interpret(self) -> bool:
         """The whole run in plain Python; False if it is too long or left what both forms have in common."""
         stepper = self.stepper
-        assert isinstance(stepper, KernelStepper)
         while self.outcome is None:
             block, self.outcome = stepper.advance(1024)
             self.blocks.append(block)

@@ -177,7 +177,9 @@ class Method:
     readings : how printed lines were read.
     variants : literal readings and the like that can be run as ``name:variant``.
     restarts : whether it has epochs (``Run.epochs`` counts restarts + 1).
+    oracles : what its loop asks (of a runner: if it has a loop in the three forms).
     runner : makes the stepper of a run from a prepared set-up; None for cells of the table.
+    loop_of : the loop of a runner for a set-up, None where its steps are NumPy; None for runners without a loop.
     """
 
     name: str
@@ -197,6 +199,7 @@ class Method:
     flags: Mapping[str, int] = field(default_factory=_empty)
     oracles: frozenset[str] = frozenset()
     runner: Callable[..., Any] | None = None
+    loop_of: Callable[..., Callable[..., int] | None] | None = None
     source: str = ""
     note: str = ""
 

@@ -82,10 +82,12 @@ def stream(
         arithmetic=arithmetic,
         eps=None if eps is None else float(eps),
         reported_name=method if isinstance(method, str) else found.name,
+        insisted=compiled is True,
     )
-    if found.runner is None and compiled is None and arithmetic.form == "compiled" and may_be_short(setup):
-        return RunStream(setup, lambda begun: InterpretedFirst(begun, _kernel_stepper))
-    return RunStream(setup, found.runner or _kernel_stepper)
+    make = found.runner or _kernel_stepper
+    if compiled is None and arithmetic.form == "compiled" and may_be_short(setup):
+        return RunStream(setup, lambda begun: InterpretedFirst(begun, make))
+    return RunStream(setup, make)
 
 
 def check_kind(problem: Problem, method: Method) -> None:
@@ -151,10 +153,9 @@ def run_method(
     ------
     ParameterError : one line that names what to change.
     """
-    running = stream(problem, method, parameters, x0, y0, v0, noise, budget, seed, record, compiled, eps, digits)
-    for _ in running:
-        pass
-    return running.run
+    return stream(
+        problem, method, parameters, x0, y0, v0, noise, budget, seed, record, compiled, eps, digits
+    ).to_the_end()
 
 
 def _arithmetic(compiled: bool | None, digits: Any) -> Arithmetic:

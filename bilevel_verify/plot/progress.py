@@ -16,7 +16,7 @@ from bilevel_verify.language import nearest
 from bilevel_verify.methods import stream
 from bilevel_verify.methods.kernels.steps import ROWS_OF_AN_ITERATION
 from bilevel_verify.methods.plain import PlainStepper
-from bilevel_verify.methods.run import Run, Trace
+from bilevel_verify.methods.run import Run
 from bilevel_verify.oracles import named_counts
 from bilevel_verify.plot.landscape import proved
 from bilevel_verify.plot.style import MARKS, canvas, legend, line_style, picture, plain
@@ -100,7 +100,8 @@ def history(problem: Problem, method: str, eps: Any = None, **options: Any) -> H
         begin = time.perf_counter()
         block, outcome = running.stepper.advance(one if seen < ROW_BY_ROW else seen // 16)
         took = time.perf_counter() - begin
-        trace: Trace = running.take(block, outcome)
+        running.take(block, outcome)
+        trace = block.trace()
         counts = named_counts(running.stepper.counts, minimax=problem.kind == "minimax")
         moved = trace.k > 0
         # a row is opened before its iteration asks anything: the first of a block cost what the last block ended with

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bilevel_verify.latex import Notation
 from bilevel_verify.theorems.card_parts import (
     STATEMENT_KINDS,
     Condition,
@@ -31,7 +30,15 @@ from bilevel_verify.theorems.card_parts import (
 )
 
 if TYPE_CHECKING:
-    pass
+    from bilevel_verify.latex import Notation
+
+
+def free_notation() -> Notation:
+    """That of a single formula; the reader of LaTeX is loaded when there is a card."""
+    from bilevel_verify.latex import Notation
+
+    return Notation()
+
 
 NEVER = {
     "units": "only the units disagree; in every one choice of units the relation is kept",
@@ -241,7 +248,7 @@ class Card:
     hides: Hides | None = None
     entries: Mapping[str, Entry] = field(default_factory=none)
     digest: str = ""
-    notation: Notation = field(default_factory=Notation, compare=False, repr=False)
+    notation: Notation = field(default_factory=free_notation, compare=False, repr=False)
     draft: Mapping[str, Any] = field(default_factory=none, compare=False, repr=False)
 
     @property

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bilevel_verify.benchmarks import PARTS, Row, Section, as_text, candidates, growth, loops, waiting
+from bilevel_verify.benchmarks import PARTS, Row, Section, as_text, candidates, growth, loops, steppers, waiting
 from bilevel_verify.benchmarks.cases import cases, dense_text, letters, logistic
 from bilevel_verify.cli import main
+from bilevel_verify.methods import run_method
 from bilevel_verify.oracles.compiling import can_compile
 from bilevel_verify.problems import bilevel
 
@@ -133,3 +134,21 @@ def test_a_dense_text_is_the_function_that_it_says() -> None:
     wanted = y @ h @ y / 2 + np.log1p(np.exp(w @ y + x)).sum()
     at = dict(zip([*problem.x, *problem.y], [*x, *y]))
     assert float(problem.g.subs(at).evalf()) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_steps_by_hand_are_ours() -> None:
+    """What is compared is the same arithmetic: 25 steps of each method, the rival as plain Python."""
+    start = np.full(3, 0.1)
+    problem, Q = steppers.over_a_ball(3)
+    L = float(np.linalg.eigvalsh(Q)[-1])
+    minimax, B, C, ell = steppers.saddle(3)
+    lmcn = {"M": 10.0, "m": 4, "rho_bar": 1.0, "K": 7, "l1": ell, "kappa1": ell, "T": 25}
+    pairs = [
+        (problem, "r-apm", {"eta": 0.1, "gamma": 0.2, "K": 25}, steppers.r_apm(Q, 0.1, 0.2, start, 25)),
+        (problem, "agm-bio", {"L_f": 1.0, "L_g": L, "K": 25}, steppers.agm_bio(Q, 1.0, L, start, 25)),
+        (minimax, "lmcn", lmcn, steppers.lmcn(B, C, ell, 10.0, 4, 7, start, 25)),
+    ]
+    for stated, method, q, by_hand in pairs:
+        run = run_method(stated, method, q, start, compiled=False)
+        assert np.abs(run.x - start).max() > 1e-3
+        np.testing.assert_allclose(run.x, by_hand, rtol=1e-12, atol=1e-12)

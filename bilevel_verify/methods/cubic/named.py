@@ -8,8 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from bilevel_verify.methods.cubic.arithmetic import Array, norm, square_root
+from bilevel_verify.methods.cubic.looped import NEEDS, loop_of_cubic, make_cubic
+from bilevel_verify.methods.cubic.loops import DANSKIN, LAZY, SINGLE_LEVEL, SMALL_GRADIENT, SMALL_STEP
+from bilevel_verify.methods.cubic.loops import PENALTY as PENALTY_KIND
 from bilevel_verify.methods.cubic.models import Danskin, Penalty, SingleLevel
-from bilevel_verify.methods.cubic.stepper import CubicStepper, Iteration, Plan
+from bilevel_verify.methods.cubic.stepper import Iteration, Plan
 from bilevel_verify.methods.registry import Letter, Method, Reading, register
 
 FSBA_SHEET = "fsba"
@@ -74,7 +77,9 @@ def _register(
             paper=FSBA_SHEET,
             statement=statement,
             restarts=False,
-            runner=partial(CubicStepper, plan=plan),
+            oracles=frozenset(NEEDS[plan.kind]),
+            runner=partial(make_cubic, plan=plan),
+            loop_of=loop_of_cubic,
             **more,
         )
     )
@@ -84,30 +89,36 @@ _LEVELS = {"y": "y", "w": "y", "u": "x", "s": "x"}
 _ASCENT = {"y": "y", "u": "x", "s": "x"}
 _ONE = {"u": "x", "s": "x"}
 
+_FSBA = Plan(Penalty, False, None, small_step, _LEVELS, PENALTY_KIND, SMALL_STEP)
+_LFSBA = Plan(Penalty, True, None, lazy_test, _LEVELS, PENALTY_KIND, LAZY)
+_LMCN = Plan(Danskin, True, None, lazy_test, _ASCENT, DANSKIN, LAZY)
+_MCN = Plan(Danskin, False, None, small_step, _ASCENT, DANSKIN, SMALL_STEP)
+_NEWTON = Plan(SingleLevel, True, small_gradient, None, _ONE, SINGLE_LEVEL, SMALL_GRADIENT)
+_SMALL_STEP = Plan(SingleLevel, True, None, small_step, _ONE, SINGLE_LEVEL, SMALL_STEP)
+
 _register(
-    "fsba", "FSBA", "bilevel", (M, T, EPS, *PENALTY), Plan(Penalty, False, None, small_step, _LEVELS), "theorem-3-4",
+    "fsba", "FSBA", "bilevel", (M, T, EPS, *PENALTY), _FSBA, "theorem-3-4",
     readings=(BREAK, AGD_INDEX), source="fsba, Algorithm 2",
 )  # fmt: skip
 _register(
     "lfsba", "LFSBA (lazy Hessians)", "bilevel", (M, T, EPS, SNAPSHOT, RHO_BAR, *PENALTY),
-    Plan(Penalty, True, None, lazy_test, _LEVELS), "theorem-4-3", readings=(AGD_INDEX,), source="fsba, Algorithm 4",
+    _LFSBA, "theorem-4-3", readings=(AGD_INDEX,), source="fsba, Algorithm 4",
 )  # fmt: skip
 _register(
     "lmcn", "LMCN (lazy minimax cubic Newton)", "minimax", (M, T, EPS, SNAPSHOT, RHO_BAR, *ASCENT),
-    Plan(Danskin, True, None, lazy_test, _ASCENT), "theorem-4-7", readings=(AGD_INDEX,), source="fsba, Algorithm 5",
+    _LMCN, "theorem-4-7", readings=(AGD_INDEX,), source="fsba, Algorithm 5",
 )  # fmt: skip
 _register(
     "mcn", "MCN (minimax cubic Newton)", "minimax", (M, T, EPS, *ASCENT),
-    Plan(Danskin, False, None, small_step, _ASCENT), "theorem-4-7", source="Luo, Li, Chen 2022, as recalled",
+    _MCN, "theorem-4-7", source="Luo, Li, Chen 2022, as recalled",
 )  # fmt: skip
-_NEWTON = Plan(SingleLevel, True, small_gradient, None, _ONE)
 _register(
     "cubic-newton", "Cubic Newton", "single_level", (M, T, EPS, SNAPSHOT), _NEWTON, "section-1-7",
     readings=(STOPPING,), source="Nesterov, Polyak 2006, as recalled",
 )  # fmt: skip
 _register(
     "cubic-newton-step", "Cubic Newton, ended by a small step", "single_level", (M, T, EPS, SNAPSHOT),
-    Plan(SingleLevel, True, None, small_step, _ONE), "section-1-7", source="FSBA, Algorithm 2, for one level",
+    _SMALL_STEP, "section-1-7", source="FSBA, Algorithm 2, for one level",
 )  # fmt: skip
 _register(
     "lazy-cubic-newton", "Lazy cubic Newton", "single_level", (M, T, EPS, SNAPSHOT), _NEWTON, "section-4-1",

@@ -38,6 +38,7 @@ class Plan:
     before : test before the cubic step, on (letters, gradient); True ends the run at x_t.
     after : test on (letters, iteration) after the cubic model is solved; True ends it at x_{t+1} = x_t + s_t.
     sequences : inner sequences of the trace, name -> block ("x" or "y").
+    kind, test : the same estimator and the same test in the loop (see ``loops``).
     """
 
     model: Callable[[Oracles, Mapping[str, Any], Array], Model]
@@ -45,6 +46,8 @@ class Plan:
     before: Callable[[Mapping[str, Any], Array], bool] | None
     after: Callable[[Mapping[str, Any], Iteration], bool] | None
     sequences: Mapping[str, str]
+    kind: int
+    test: int
 
 
 class CubicStepper(PlainStepper):

@@ -34,6 +34,9 @@ EPS = 2.0**-52
 BLURRED = 1e-8
 """Largest uncertainty of the place of a cut, relative to the iterate, that a step may still be taken with."""
 
+MISSING = float("nan")
+"""What stands in a row of the trace where the paper defines nothing."""
+
 STEP, ROWS, PASSES, MOST, SET, PLACE, MODE, READY = range(8)
 WHOLES = 8
 WEIGHT, MOMENTUM, LEVEL, GAMMA, L_F, L_G, SIZE, MISS = range(8)
@@ -49,7 +52,7 @@ FINISHED, MORE, OUT_OF_BUDGET = state.FINISHED, state.MORE, state.OUT_OF_BUDGET
 NOT_FINITE, DIVERGED = state.NOT_FINITE, state.DIVERGED
 
 
-class AgmMemory(NamedTuple):
+class SimpleMemory(NamedTuple):
     """What the loop works on: integers, reals, vectors (one a row), g_k and a_k of the user, the trace."""
 
     whole: Any
@@ -229,12 +232,10 @@ def note_row(memory: Any, inside: int) -> None:
     """A row of the trace: x, y, z, g_k; y and g_k only inside a pass."""
     whole, points = memory.whole, memory.points
     row: Vector = memory.trace[whole[ROWS]]
-    n = len(points[X])
+    n, missing = len(points[X]), MISSING * memory.real[MOMENTUM]
     for i in range(n):
         row[i] = points[X][i]
+        row[n + i] = points[Y][i] if inside == 1 else missing
         row[2 * n + i] = points[Z][i]
-        if inside == 1:
-            row[n + i] = points[Y][i]
-    if inside == 1:
-        row[3 * n] = memory.real[LEVEL]
+    row[3 * n] = memory.real[LEVEL] if inside == 1 else missing
     whole[ROWS] = whole[ROWS] + 1

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from bilevel_verify.methods.engine import Setup
 from bilevel_verify.methods.registry import Letter, Method, Reading, register
-from bilevel_verify.methods.simple import searches, steppers
-from bilevel_verify.methods.simple.agm import WORDS, make_agm
+from bilevel_verify.methods.simple import passes, searches
+from bilevel_verify.methods.simple.agm import LOOPED, WORDS, loop_of_agm, make_agm
 from bilevel_verify.methods.simple.composite import CompositeAgmBio, ConceptualAgm
+from bilevel_verify.methods.simple.looped import Looped, LoopStepper, data_of
 from bilevel_verify.methods.simple.steppers import AgmBio
 
 SHEET = "agm-bio"
@@ -35,7 +39,7 @@ NONSMOOTH = Reading(
 
 
 def _register(name: str, title: str, runner: Any, letters: tuple[Letter, ...], statement: str, **more: Any) -> None:
-    blocks = more.pop("blocks", None) or runner.blocks
+    blocks = more.pop("blocks") if "blocks" in more else runner.blocks
     sequences = {"x": "own", **dict.fromkeys(blocks, "own")}
     register(
         Method(
@@ -53,10 +57,23 @@ def _register(name: str, title: str, runner: Any, letters: tuple[Letter, ...], s
     )
 
 
+def _register_loop(name: str, title: str, looped: Looped, letters: tuple[Letter, ...], **more: Any) -> None:
+    def loop_of(setup: Setup) -> Any:
+        """None on intersections."""
+        assert setup.problem.feasible is not None
+        return None if data_of(setup.problem.feasible, setup.problem.dx) is None else looped.function
+
+    more |= {"blocks": looped.sequences, "oracles": frozenset(looped.needs), "loop_of": loop_of}
+    _register(name, title, partial(LoopStepper, looped=looped), letters, "section-3-5", **more)
+
+
 _WEIGHTS = Letter("a_k", "sequence", optional=True)
 _AGM = (Letter("gamma", default=1.0), L_F, L_G, K, SEQUENCE, _WEIGHTS)
 _MADE = ("plain-values", "constant-level")
-_ALGORITHM_1 = {"blocks": AgmBio.blocks, "readings": (VALUES,), "source": "agm-bio, Algorithm 1", "variants": _MADE}
+_ALGORITHM_1 = {
+    "blocks": AgmBio.blocks, "readings": (VALUES,), "source": "agm-bio, Algorithm 1", "variants": _MADE,
+    "oracles": frozenset(LOOPED.needs), "loop_of": loop_of_agm,
+}  # fmt: skip
 _register("agm-bio", "AGM-BiO", make_agm, _AGM, "theorem-4-1", **_ALGORITHM_1)
 _register("agm-bio-cut-x", "AGM-BiO with cuts at x_k", make_agm, _AGM, "remark-3-1", **_ALGORITHM_1)
 _register("agm-bio-cut-z", "AGM-BiO with cuts at z_k", make_agm, _AGM, "remark-3-1", **_ALGORITHM_1)
@@ -68,30 +85,46 @@ _register(
     "agm-conceptual", "Conceptual AGM on the solution set", ConceptualAgm, (Letter("gamma", default=1.0), L_F, K),
     "conceptual-method", source="agm-bio, (3)-(6)",
 )  # fmt: skip
-_register(
-    "a-irg", "a-IRG", steppers.AveragedIrg,
-    (Letter("gamma0"), Letter("eta0"), Letter("b", default=0.25), Letter("rho", "nonnegative", default=0.5), K),
-    "section-3-5", readings=(AVERAGE,), source="Kaushik, Yousefian 2021, as recalled",
+_GRADIENTS = ("grad_f", "grad_g")
+_IRG = Looped(
+    passes.averaged_irg, _GRADIENTS, (), lambda q: (q["gamma0"], q["eta0"], q["b"], q["rho"]), average=True
 )  # fmt: skip
-_register(
-    "bi-sg", "Bi-SG", steppers.BiSg, (Letter("t"), Letter("c"), Letter("alpha", default=0.75), K), "section-3-5",
+_register_loop(
+    "a-irg", "a-IRG", _IRG,
+    (Letter("gamma0"), Letter("eta0"), Letter("b", default=0.25), Letter("rho", "nonnegative", default=0.5), K),
+    readings=(AVERAGE,), source="Kaushik, Yousefian 2021, as recalled",
+)  # fmt: skip
+_BI_SG = Looped(passes.bi_sg, _GRADIENTS, ("y",), lambda q: (q["t"], q["c"], q["alpha"]), inside=False)
+_register_loop(
+    "bi-sg", "Bi-SG", _BI_SG, (Letter("t"), Letter("c"), Letter("alpha", default=0.75), K),
     source="Merchav, Sabach 2023, as recalled",
 )  # fmt: skip
-_register(
-    "big-sam", "BiG-SAM", steppers.BigSam, (Letter("t"), Letter("s"), Letter("c"), K), "section-3-5",
+_BIG_SAM = Looped(passes.big_sam, _GRADIENTS, (), lambda q: (q["t"], q["s"], q["c"]), inside=False)
+_register_loop(
+    "big-sam", "BiG-SAM", _BIG_SAM, (Letter("t"), Letter("s"), Letter("c"), K),
     source="Sabach, Shtern 2017, as recalled",
 )  # fmt: skip
-_register(
-    "r-apm", "R-APM", steppers.RApm, (Letter("eta"), Letter("gamma"), K), "section-3-5",
+_R_APM = Looped(passes.accelerated, _GRADIENTS, ("y",), lambda q: (1, q["eta"], q["gamma"]))
+_register_loop(
+    "r-apm", "R-APM", _R_APM, (Letter("eta"), Letter("gamma"), K),
     source="Samadi, Burbano, Yousefian 2023, as recalled",
 )  # fmt: skip
-_register(
-    "pb-apg", "PB-APG", steppers.PbApg, (Letter("penalty"), L_F, Letter("L_g"), K), "section-3-5",
-    source="Chen, Shi, Jiang, Wang 2024, as recalled",
+
+
+def _penalised(q: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Weights and step of PB-APG: ``f + penalty g`` with the step ``1/(L_f + penalty L_g)``."""
+    return q["penalty"], 1, 1 / (q["L_f"] + q["penalty"] * q["L_g"])
+
+
+_register_loop(
+    "pb-apg", "PB-APG", Looped(passes.accelerated, _GRADIENTS, ("y",), _penalised),
+    (Letter("penalty"), L_F, Letter("L_g"), K), source="Chen, Shi, Jiang, Wang 2024, as recalled",
 )  # fmt: skip
-_register(
-    "dbgd", "DBGD", steppers.Dbgd,
-    (Letter("s"), Letter("a"), Letter("b"), Letter("g_hat", "real"), K), "section-3-5",
+_DBGD = Looped(
+    passes.dbgd, (*_GRADIENTS, "value_g"), (), lambda q: (q["s"], q["a"], q["b"], q["g_hat"]), inside=False
+)  # fmt: skip
+_register_loop(
+    "dbgd", "DBGD", _DBGD, (Letter("s"), Letter("a"), Letter("b"), Letter("g_hat", "real"), K),
     source="Gong, Liu, Liu 2021, as recalled",
 )  # fmt: skip
 _register(

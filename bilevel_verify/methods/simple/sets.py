@@ -13,12 +13,13 @@ from typing import Any
 from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.kernels.state import Vector
 from bilevel_verify.methods.kernels.vectors import copy_into, dot
-from bilevel_verify.oracles.jit import loop
+from bilevel_verify.oracles.jit import compiled_as, loop
 
 X, Y, Z, U, W, NEXT, AT, GRADIENT, NORMAL, TARGET, SHIFTED, SUMS, LENGTHS, FIRST, SECOND, UNIT = range(16)
 """Rows of the table of vectors; the first entry of the row UNIT is the unit round-off of the arithmetic."""
 POINTS = 16
-WHOLE, BOX, BALL, SIMPLEX, L1_BALL, HALF_SPACE, ISOTONIC = range(7)
+WHOLE, BOX, BALL, SIMPLEX, L1_BALL, HALF_SPACE, ISOTONIC, OTHER = range(8)
+"""Sets; OTHER has no loop: plain Python projects by the function that stands in the place of its size."""
 OK, EMPTY, INEXACT = range(3)
 ROUNDING = 64.0
 """Units in the last place below which a violated cut counts as touched (as in the truth room)."""
@@ -27,11 +28,33 @@ TRUSTED = 1e-9
 INFINITE = float("inf")
 
 
+def __getattr__(name: str) -> Any:
+    """What compiled code has for :func:`project_otherwise`, made when something is compiled."""
+    if name != "nowhere":
+        raise AttributeError(name)
+    from bilevel_verify.oracles.compiling import part
+
+    return part(_nowhere)
+
+
+def _nowhere(projection: float, points: Any, source: int) -> None:
+    """Compiled code never comes here: runs on such a set are plain Python."""
+
+
+@compiled_as("bilevel_verify.methods.simple.sets:nowhere")
+def project_otherwise(projection: Any, points: Any, source: int) -> None:
+    """NEXT <- projection of a row by a function on arrays."""
+    points[NEXT][:] = projection(points[source])
+
+
 @loop
 def project_onto(code: int, size: Any, points: Any, source: int) -> None:
     """NEXT <- Euclidean projection of a row onto the set."""
     v, out, first, second = points[source], points[NEXT], points[FIRST], points[SECOND]
     n = len(out)
+    if code == OTHER:
+        project_otherwise(size, points, source)
+        return
     if code == BOX:
         for i in range(n):
             out[i] = min(max(v[i], first[i]), second[i])

@@ -1,4 +1,4 @@
-"""Simple bilevel methods, one class each, as the agm-bio sheet states them (3.1 and 3.5)."""
+"""Simple bilevel methods whose steps are NumPy: what they share, and AGM-BiO on intersections."""
 
 from __future__ import annotations
 
@@ -10,21 +10,10 @@ from bilevel_verify.errors import CertificationError, InfeasibleError, Parameter
 from bilevel_verify.methods.engine import Outcome, Setup
 from bilevel_verify.methods.plain import FloatArray, PlainStepper
 from bilevel_verify.methods.simple.convexity import require_convex
+from bilevel_verify.methods.simple.looped import require_inside
 from bilevel_verify.methods.simple.loops import BLURRED, EPS
 from bilevel_verify.problems.feasible import FeasibleSet
-from bilevel_verify.truth.sets.projections import project, project_with_cut, violation
-
-
-def require_inside(feasible: FeasibleSet, start: FloatArray) -> None:
-    """Refuse a start outside Z.
-
-    Raises
-    ------
-    ParameterError : x0 is not in Z.
-    """
-    missed = violation(feasible, start)
-    if not missed <= 1e-12 * (1.0 + float(np.max(np.abs(start), initial=0.0))):
-        raise ParameterError(f"x0 must lie in the feasible set ({feasible.describe()}); it misses it by {missed:.3g}")
+from bilevel_verify.truth.sets.projections import project, project_with_cut
 
 
 class SimpleStepper(PlainStepper):
@@ -177,125 +166,3 @@ class LowerValues:
         u = self.owner.lower_step(self.w, 1.0 / float(self.owner.letters["L_g"]))
         t = (1.0 + np.sqrt(1.0 + 4.0 * self.t * self.t)) / 2.0
         self.w, self.u, self.t = u + (self.t - 1.0) / t * (u - self.u), u, t
-
-
-class AveragedIrg(SimpleStepper):
-    """a-IRG: iteratively regularised projected gradients; returns the last iterate, and the average beside it."""
-
-    def begin(self) -> None:
-        """The average starts at x_0 with the weight gamma_0^rho."""
-        self.start_inside()
-        self.S = float(self.letters["gamma0"]) ** float(self.letters["rho"])
-        self.average = self.x
-
-    def iterate(self) -> Outcome | None:
-        """One projected step on g + eta_k f, then the average."""
-        q = self.letters
-        gamma, eta = float(q["gamma0"]) / np.sqrt(self.k + 1), float(q["eta0"]) / (self.k + 1) ** float(q["b"])
-        self.row(x=self.x)
-        self.x = self.project(self.x - gamma * (self.grad_g(self.x) + eta * self.grad_f(self.x)))
-        weight = (float(q["gamma0"]) / np.sqrt(self.k + 2)) ** float(q["rho"])
-        self.average = (self.S * self.average + weight * self.x) / (self.S + weight)
-        self.S += weight
-        self.k += 1
-        return None
-
-    def outputs(self) -> dict[str, FloatArray]:
-        """The weighted average, which is what the theory bounds."""
-        return {"average": self.average} if self._begun else {}
-
-
-class BiSg(SimpleStepper):
-    """Bi-SG: a projected step on g, then a free step on f; the y-iterates stay in Z."""
-
-    blocks = {"y": "x"}  # noqa: RUF012
-
-    def iterate(self) -> Outcome | None:
-        """y_{k+1}, then x_{k+1}."""
-        q = self.letters
-        self.row(x=self.x, y=getattr(self, "y", np.full_like(self.x, np.nan)))
-        self.y = self.project(self.x - float(q["t"]) * self.grad_g(self.x))
-        eta = float(q["c"]) / (self.k + 1) ** float(q["alpha"])
-        self.x = self.y - eta * self.grad_f(self.y)
-        self.k += 1
-        return None
-
-    def last_row(self) -> dict[str, FloatArray]:
-        """x_K and y_K."""
-        return {"x": self.x, "y": getattr(self, "y", self.x)}
-
-
-class BigSam(SimpleStepper):
-    """BiG-SAM: a convex combination of a step on f and a projected step on g."""
-
-    def iterate(self) -> Outcome | None:
-        """alpha_{k+1} = min(c/(k+1), 1)."""
-        q = self.letters
-        self.row(x=self.x)
-        alpha = min(float(q["c"]) / (self.k + 1), 1.0)
-        y = self.project(self.x - float(q["t"]) * self.grad_g(self.x))
-        z = self.x - float(q["s"]) * self.grad_f(self.x)
-        self.x = alpha * z + (1.0 - alpha) * y
-        self.k += 1
-        return None
-
-
-class Accelerated(SimpleStepper):
-    """FISTA on ``weight_g g + weight_f f``: R-APM and PB-APG are two choices of weights and step."""
-
-    blocks = {"y": "x"}  # noqa: RUF012
-
-    def weights(self) -> tuple[float, float, float]:
-        """(weight of g, weight of f, step)."""
-        raise NotImplementedError
-
-    def begin(self) -> None:
-        """y_0 = x_0, t_0 = 1."""
-        self.start_inside()
-        self.y, self.t = self.x, 1.0
-
-    def iterate(self) -> Outcome | None:
-        """Projected step at y_k, then extrapolation."""
-        of_g, of_f, step = self.weights()
-        self.row(x=self.x, y=self.y)
-        following = self.project(self.y - step * (of_g * self.grad_g(self.y) + of_f * self.grad_f(self.y)))
-        t = (1.0 + np.sqrt(1.0 + 4.0 * self.t * self.t)) / 2.0
-        self.y = following + (self.t - 1.0) / t * (following - self.x)
-        self.x, self.t = following, t
-        self.k += 1
-        return None
-
-
-class RApm(Accelerated):
-    """R-APM: ``g + eta f`` with step gamma."""
-
-    def weights(self) -> tuple[float, float, float]:
-        """See :class:`Accelerated`."""
-        return 1.0, float(self.letters["eta"]), float(self.letters["gamma"])
-
-
-class PbApg(Accelerated):
-    """PB-APG: ``f + penalty g`` with step ``1/(L_f + penalty L_g)``."""
-
-    def weights(self) -> tuple[float, float, float]:
-        """See :class:`Accelerated`."""
-        penalty = float(self.letters["penalty"])
-        return penalty, 1.0, 1.0 / (float(self.letters["L_f"]) + penalty * float(self.letters["L_g"]))
-
-
-class Dbgd(SimpleStepper):
-    """DBGD: descent on f as far as it does not spoil g."""
-
-    def iterate(self) -> Outcome | None:
-        """lambda_k from phi = min(a (g - g_hat), b |grad g|^2)."""
-        q = self.letters
-        self.row(x=self.x)
-        of_f, of_g = self.grad_f(self.x), self.grad_g(self.x)
-        square = float(of_g @ of_g)
-        weight = 0.0
-        if square > 0:
-            phi = min(float(q["a"]) * (self.oracles.value_g(self.x) - float(q["g_hat"])), float(q["b"]) * square)
-            weight = max((phi - float(of_f @ of_g)) / square, 0.0)
-        self.x = self.project(self.x - float(q["s"]) * (of_f + weight * of_g))
-        self.k += 1
-        return None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.errors import CardError, ExpressionError
 from bilevel_verify.language import CARD, Node, nearest, parse, to_text, tree
 from bilevel_verify.language.binding import binder
-from bilevel_verify.latex import Notation, is_latex, read_formula
+from bilevel_verify.latex import is_latex, parse_any
 from bilevel_verify.latex.source import symbols
 from bilevel_verify.latex.source.symbols import COMPARABLE
 from bilevel_verify.theorems.card_parts import ORDER_SYMBOLS, Condition, Domain, Expression, Link, Mark, Scope
@@ -27,6 +27,9 @@ from bilevel_verify.theorems.vocabulary import (
     scopes_of_function,
     scopes_of_letter,
 )
+
+if TYPE_CHECKING:
+    from bilevel_verify.latex import Notation
 
 MARK_FIELDS = {"special": "special", "step": "step", "part": "part", "letters": "letters", "by_hand": "by hand"}
 """Field of a card -> mark; the others (``added``, ``reading``, ``repaired``) follow from fields of their own."""
@@ -69,7 +72,7 @@ class Place:
 
     file: str
     parts: tuple[str, ...] = ()
-    notation: Notation = field(default_factory=Notation)
+    notation: Notation | None = None
     alone: bool = False
 
     def at(self, *parts: str) -> Place:
@@ -248,7 +251,7 @@ def expression(text: object, place: Place, names: Names | None = None) -> Expres
     try:
         if is_latex(source):
             known = names.letters | names.sequences if names is not None else ()
-            node = read_formula(source, known, notation=place.notation)[0]
+            node = parse_any(source, known, notation=place.notation)
             source = to_text(node)
         else:
             node = parse(source, limits=CARD)

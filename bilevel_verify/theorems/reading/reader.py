@@ -100,7 +100,7 @@ class _Reader:
             hides=hides,
             entries=entries,
             digest=digest,
-            notation=self.place.notation,
+            notation=self.place.notation or Notation(),
             draft=self.top.table("draft"),
         )
         paper.finish()
