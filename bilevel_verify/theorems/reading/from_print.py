@@ -37,15 +37,15 @@ def read_links(key: str, texts: tuple[str, ...], place: Place, names: Names) -> 
         if statement.continues != (number > 1):
             what = "begins with the member before it" if number > 1 else "has no first member"
             raise here.fail(f"a chain in several texts goes on from text to text, and this one {what}{_INSTEAD}")
-        sides += [_side(member, here, names, text) for member in statement.members]
         operators += [_operator(relation.word, relation.column, here) for relation in statement.relations]
+        sides += [_side(member, here, names, text) for member in statement.members]
     if not operators:
         raise place.at(key).fail(f"no relation is printed there{_INSTEAD}")
     return tuple(Link(sides[i], operators[i], sides[i + 1]) for i in range(len(operators)))
 
 
 def read_value(key: str, text: str, place: Place, names: Names, name: str = "") -> Expression:
-    """What a letter ``name`` is printed to be equal to: ``\\eta=\\frac1{4L}`` is 1/(4 L); without a name the last bound.
+    """What a letter ``name`` is printed to be equal to: 1/(4 L) in ``\\eta=\\frac1{4L}``, else the last bound.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """The short form of a card, written out: what stands once in the file is put where the readers of entries expect it.
 
-Short is only what is said twice otherwise: an ``id`` in the header (``[inequality.ID]``), what the entries of a
-group share (``[[shared]]``), the setting of a statement (``setting_of``), a hypothesis with the place that prints it (``given``), the scope of all claims of a statement
-(``over``), and a source that the id tells already. Nothing is computed; every field that is written out may be written
-in full instead.
+Short is only what is said twice otherwise: an ``id`` in the header (``[inequality.ID]``), what the entries of a group
+share (``[[shared]]``), the setting of a statement (``setting_of``), a hypothesis with the place that prints it
+(``given``), the scope of all claims of a statement (``over``), and a source that the id tells already. Nothing is
+computed; every field that is written out may be written in full instead.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _listed(value: object) -> list[Any]:
 
 
 def _in_setting(one: object, entries: Mapping[str, Fields], place: Place) -> object:
-    """A statement with the method, the settings and what else it shares with the statement that ``setting_of`` names."""
+    """A statement with what it shares with the one that ``setting_of`` names: method, settings (:data:`SETTING`)."""
     if not isinstance(one, dict) or "setting_of" not in one:
         return one
     here, name = place.at(str(one.get("id", "")), "setting_of"), one["setting_of"]
@@ -151,7 +151,7 @@ def _entry(one: object, place: Place) -> Any:
 
 def _claim(one: Fields, place: Place) -> Fields:
     here = place.at(f'claim "{one.get("id", "")}"')
-    found = _hypotheses(one, here)
+    found: Fields = _hypotheses(one, here)
     variants: list[Fields] = []
     for key in ("repaired", "reading"):
         if key in found:
