@@ -69,12 +69,12 @@ printed = ['a^2\\le a', '<2']
 [[step]]
 id = "sum"
 source = "proof of Lemma A.2"
-letters = "a for a norm"
+letters = "its own"
 vectors = ["u"]
 chain = ["norm(u)**2", "<= a"]
 [[inequality]]
 id = "equation-5"
-source = "(5)"
+source = "(5), its own"
 chain = ["a", "<= a + L"]
 stated = 'a\\overset{(b)}\\le a+L'
 [[proposition]]
@@ -120,9 +120,11 @@ letters = "a for a norm"
   given = { "(7)" = "a in (0, 1]", "Lemma 1" = "k in integers 1.." }
   printed = ['a^2\\le a', '<2']
   [shared.step.sum]
+  letters = "its own"
   vectors = ["u"]
   chain = ["norm(u)**2", "<= a"]
 [inequality.equation-5]
+source = "(5), its own"
 stated = 'a\\overset{(b)}\\le a+L'
 [[proposition]]
 id = "other"
