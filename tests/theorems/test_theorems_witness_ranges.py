@@ -1,4 +1,4 @@
-"""A refuted link is judged where the paper's letters live (read from the TOML files; nothing of the package is used).
+"""A refuted link is judged where the paper's letters live (read from the TOML files in their full form).
 
 No refuted entry of the cards widens a letter's standing range unless its own statement prints the wider one.
 """
@@ -12,6 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+
+from bilevel_verify.theorems.reading.fields import Place
+from bilevel_verify.theorems.reading.reader import KINDS
+from bilevel_verify.theorems.reading.short import written_out
 
 CARDS = sorted((Path(__file__).parents[2] / "theory").glob("*.toml"))
 INTERVAL = re.compile(r"(?:integers )?([\[(]?)([^,]*?)(?:, ?|\.\.)([^,]*?)([\])]?)")
@@ -51,7 +55,7 @@ def wider(own: str, standing: str) -> bool:
 def test_refuted_links_keep_to_the_ranges_of_their_letters() -> None:
     found = set()
     for path in CARDS:
-        card = tomllib.loads(path.read_text(encoding="utf-8"))
+        card = written_out(tomllib.loads(path.read_text(encoding="utf-8")), KINDS, Place(path.name))
         domains = {name: letter["domain"] for name, letter in card["letters"].items() if "domain" in letter}
         for kind in ("inequality", "step", "identity", "derivation"):
             for entry in card.get(kind, []):

@@ -33,6 +33,7 @@ from bilevel_verify.theorems.reading.fields import (
     expression,
     names_of_scope,
 )
+from bilevel_verify.theorems.reading.from_print import display_of, read_links, read_value
 from bilevel_verify.theorems.rewrite import free_letters, inline
 
 SIGNATURE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*\(([^()]*)\)\s*\Z")
@@ -81,9 +82,12 @@ class Context:
 
     def expression(self, text: object, place: Place, names: Names) -> Expression:
         """Parse, check with the local names, write out local functions."""
-        known = names.plus(letters=(*self.for_, *self.define), functions=self.local)
-        found = expression(text, place, known)
+        found = expression(text, place, self.known(names))
         return self.write_out(found, place)
+
+    def known(self, names: Names) -> Names:
+        """A vocabulary with the local letters and functions."""
+        return names.plus(letters=(*self.for_, *self.define), functions=self.local)
 
     def write_out(self, found: Expression, place: Place) -> Expression:
         """Replace calls of local functions by their bodies."""
@@ -118,8 +122,14 @@ class Context:
 
     def chain(self, parts: tuple[str, ...], place: Place, names: Names) -> tuple[Link, ...]:
         """A chain of relations in this context."""
-        known = names.plus(letters=(*self.for_, *self.define), functions=self.local)
-        links = chain_of(parts, place, known)
+        return self._written(chain_of(parts, place, self.known(names)), place)
+
+    def printed(self, key: str, texts: tuple[str, ...], place: Place, names: Names) -> tuple[Link, ...]:
+        """The chain that is printed in the texts of a field."""
+        return self._written(read_links(key, texts, place, self.known(names)), place)
+
+    def _written(self, links: tuple[Link, ...], place: Place) -> tuple[Link, ...]:
+        """Links with local functions written out."""
         return tuple(
             replace(link, left=self.write_out(link.left, place), right=self.write_out(link.right, place))
             for link in links
@@ -192,7 +202,7 @@ def read_definitions(data: Mapping[str, object], declared: Declarations, place: 
         if "root" in value:
             formula = _root(table, here, names)
         else:
-            formula = expression(table.get("value"), here.at("value"), names)
+            formula = _value(table, here, names, name)
         conditions = declared.conditions(table, "where", "parameters")
         found[name] = Definition(
             name,
@@ -205,6 +215,14 @@ def read_definitions(data: Mapping[str, object], declared: Declarations, place: 
         )
         table.finish()
     return found
+
+
+def _value(table: Table, place: Place, names: Names, name: str) -> Expression:
+    """``value``, or what is printed to be equal to the letter."""
+    key, texts = display_of(table)
+    if "value" in table.data or not key:
+        return expression(table.get("value"), place.at("value"), names)
+    return read_value(key, texts[0], place, names, name)
 
 
 def _root(table: Table, place: Place, names: Names) -> Root:

@@ -24,6 +24,7 @@ from bilevel_verify.theorems.card import (
 from bilevel_verify.theorems.card_parts import ASSUMED_KINDS, SCOPES, Expression, Link, Mark, Refuted, Scope
 from bilevel_verify.theorems.reading.declarations import SIGNATURE, Context, Declarations, context_of, read_definitions
 from bilevel_verify.theorems.reading.fields import MARK_FIELDS, Names, Place, Table, displayed, expression
+from bilevel_verify.theorems.reading.from_print import display_of, read_value
 
 
 def _refuted(table: Table, declared: Declarations) -> Refuted | None:
@@ -209,6 +210,9 @@ def _links(table: Table, names: Names, context: Context) -> tuple[Link, ...]:
             if key in table.data:
                 raise table.place.fail(f"'chain' and '{key}' exclude each other")
         return context.chain(table.strings("chain"), table.place, names)
+    key, texts = display_of(table)
+    if key and not table.data.keys() & {"left", "right", "op"}:
+        return context.printed(key, texts, table.place, names)
     for key in ("left", "right"):
         if key not in table.data:
             raise table.place.fail(f"the field '{key}' is missing (or write a chain)")
@@ -302,7 +306,7 @@ def read_derivation(table: Table, declared: Declarations, kind: str) -> Derivati
     return Derivation(
         **_common(table, kind, context, names, declared),
         result=context.expression(table.get("result"), table.place.at("result"), names),
-        gives=context.expression(table.get("gives"), table.place.at("gives"), names),
+        gives=_gives(table, context, names),
         substitute={
             key: context.expression(text, table.place.at("substitute", key), names) for key, text in substitute.items()
         },
@@ -312,6 +316,14 @@ def read_derivation(table: Table, declared: Declarations, kind: str) -> Derivati
         free_of=table.strings("free_of"),
         repaired=_repaired_entry(table, declared, kind, read_derivation),
     )
+
+
+def _gives(table: Table, context: Context, names: Names) -> Expression:
+    """``gives``, or the last member of what is printed."""
+    key, texts = display_of(table)
+    if "gives" in table.data or len(texts) != 1:
+        return context.expression(table.get("gives"), table.place.at("gives"), names)
+    return read_value(key, texts[0], table.place, context.known(names))
 
 
 def read_identity(table: Table, declared: Declarations, kind: str) -> Identity:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.errors import CardError, ExpressionError
@@ -254,12 +255,18 @@ def expression(text: object, place: Place, names: Names | None = None) -> Expres
             node = parse_any(source, known, notation=place.notation)
             source = to_text(node)
         else:
-            node = parse(source, limits=CARD)
+            node = _parsed(source)
     except ExpressionError as error:
         raise place.fail(_plain(error)) from None
     if names is not None:
         check(node, names, place, source)
     return Expression(node, source.strip())
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Node:
+    """The tree of a text: a card has the same hypothesis and the same local definition in many places."""
+    return parse(text, limits=CARD)
 
 
 def condition(text: str, place: Place, names: Names | None, origin: str = "", added: bool = False) -> Condition:

@@ -32,6 +32,7 @@ from bilevel_verify.theorems.reading.declarations import Declarations, letters_o
 from bilevel_verify.theorems.reading.entries import ENTRY_READERS, read_statement
 from bilevel_verify.theorems.reading.fields import Names, Place, Table, domain_of, expression, place_named
 from bilevel_verify.theorems.reading.ranges import check_ranges
+from bilevel_verify.theorems.reading.short import lines_of_ids, written_out
 from bilevel_verify.theorems.rewrite import order_of
 from bilevel_verify.theorems.units.unit_form import unit_fault
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
@@ -43,6 +44,7 @@ HEADER = frozenset("paper units letters functions definitions settings readings 
 DEFINITION = ("measure", "of", "norm", "partner")
 """Fields by which a letter is a constant of the card's own definition."""
 FORMULA = SCALAR_FUNCTIONS | RANGE_FUNCTIONS
+KINDS = (*STATEMENT_KINDS, *PASSIVE_KINDS, *ENTRY_READERS)
 
 
 def read_card(path: Path, label: str | None = None) -> Card:
@@ -63,7 +65,7 @@ class _Reader:
 
     def __init__(self, label: str, text: str, data: dict[str, Any], path: Path) -> None:
         self.place, self.text, self.path = Place(label), text, path
-        self.top = Table(data, self.place)
+        self.top = Table(written_out(data, KINDS, self.place), self.place)
 
     def card(self, digest: str) -> Card:
         if "paper" not in self.top.data:
@@ -286,13 +288,12 @@ class _Reader:
                 raise place.fail(str(error)) from None
 
     def entries(self, declared: Declarations) -> dict[str, Entry]:
-        lines = _lines_of_ids(self.text)
+        lines = lines_of_ids(self.text, KINDS)
         found: dict[str, Entry] = {}
         readers: dict[str, Callable[[Table, Declarations, str], Entry]] = {
-            **dict.fromkeys((*STATEMENT_KINDS, *PASSIVE_KINDS), read_statement),
-            **ENTRY_READERS,
+            kind: ENTRY_READERS.get(kind, read_statement) for kind in KINDS
         }
-        known = set(readers) | HEADER
+        known = set(readers) | HEADER | {"shared"}
         for kind in self.top.data:
             if kind not in known:
                 raise self.place.fail(f"unknown table '{kind}'{nearest(kind, known)}")
@@ -307,20 +308,6 @@ class _Reader:
                 found[identity] = reader(table, declared, kind)
                 table.finish()
         return _in_file_order(found, lines)
-
-
-def _lines_of_ids(text: str) -> dict[str, list[int]]:
-    """Line numbers of the ids of top-level entries (ids of claims have a dotted table header)."""
-    lines: dict[str, list[int]] = {}
-    entry = False
-    for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?", line)
-        if header:
-            entry = "." not in header[1]
-        found = re.match(r"""\s*id\s*=\s*["']([^"']+)["']""", line)
-        if found and entry:
-            lines.setdefault(found[1], []).append(number)
-    return lines
 
 
 def _in_file_order(entries: dict[str, Entry], lines: Mapping[str, list[int]]) -> dict[str, Entry]:

@@ -1,0 +1,215 @@
+"""The short form of a card, written out: what stands once in the file is put where the readers of entries expect it.
+
+Short is only what is said twice otherwise: an ``id`` in the header (``[inequality.ID]``), what the entries of a group
+share (``[[shared]]``), the setting of a statement (``setting_of``), a hypothesis with the place that prints it
+(``given``), the scope of all claims of a statement (``over``), and a source that the id tells already. Nothing is
+computed; every field that is written out may be written in full instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bilevel_verify.language import nearest
+from bilevel_verify.theorems.reading.fields import RELATION, Place
+
+RANGE = re.compile(r"([A-Za-z]\w*) in (.+)\Z", re.DOTALL)
+NUMBERED = re.compile(
+    r"(theorem|lemma|proposition|corollary|assumption|definition|remark|condition|algorithm|table|equation)"
+    r"-((?:[a-z]-)?[0-9]+(?:-[0-9]+)*)\Z"
+)
+SETTING = ("method", "algorithm", "assumes", "settings", "readings")
+"""What ``setting_of`` takes from another statement."""
+Fields = dict[str, Any]
+
+
+def written_out(data: Fields, kinds: Iterable[str], place: Place) -> Fields:
+    """The tables of a card in their full form.
+
+    Parameters
+    ----------
+    data : the file as it was read; it is left as it is.
+    kinds : the tables that hold entries.
+    place : of the file, for errors.
+
+    Raises
+    ------
+    CardError : a short form that is none (a ``given`` that is no table of texts, a group that holds no entries).
+    """
+    known = tuple(kinds)
+    found = {key: value for key, value in data.items() if key != "shared"}
+    entries = {kind: _entries(data[kind], kind, place) for kind in known if kind in data}
+    for group in _listed(data.get("shared", [])):
+        for kind, members in _of_shared(group, known, place.at("shared")):
+            entries.setdefault(kind, []).extend(members)
+    known_ids = {str(one.get("id")): one for members in entries.values() for one in members if isinstance(one, dict)}
+    for kind, members in entries.items():
+        found[kind] = [_entry(_in_setting(one, known_ids, place.at(kind)), place.at(kind)) for one in members]
+    settings = data.get("settings")
+    if isinstance(settings, dict):
+        found["settings"] = {n: _hypotheses(one, place.at(f"[settings.{n}]")) for n, one in settings.items()}
+    return found
+
+
+def lines_of_ids(text: str, kinds: Iterable[str]) -> dict[str, list[int]]:
+    """Line numbers of the ids of entries, in a line of their own or in the header of a table."""
+    keyed = re.compile(rf"\s*\[\s*(?:shared\s*\.\s*)?(?:{'|'.join(kinds)})\s*\.\s*([\w-]+|\"[^\"]+\"|'[^']+')\s*\]")
+    lines: dict[str, list[int]] = {}
+    entry = False
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?", line)
+        if header:
+            entry = "." not in header[1].removeprefix("shared.")
+            if short := keyed.match(line):
+                lines.setdefault(short[1].strip("\"'"), []).append(number)
+        found = re.match(r"""\s*id\s*=\s*["']([^"']+)["']""", line)
+        if found and entry:
+            lines.setdefault(found[1], []).append(number)
+    return lines
+
+
+def source_of(identity: str) -> str:
+    """Where an entry stands that is called as the paper calls it: ``lemma-a-1`` is Lemma A.1, ``equation-22`` (22)."""
+    named = NUMBERED.match(identity)
+    if named is None:
+        return ""
+    number = named[2].replace("-", ".").upper()
+    return f"({number})" if named[1] == "equation" else f"{named[1].capitalize()} {number}"
+
+
+def _of_shared(group: object, kinds: tuple[str, ...], place: Place) -> list[tuple[str, list[Any]]]:
+    """The entries of a group, each with the fields that they share and it does not have itself.
+
+    ``step`` and ``table`` are fields as well as tables; a text is the field.
+    """
+    if not isinstance(group, dict):
+        raise place.fail(f"expected a table, found {type(group).__name__}")
+    below = [kind for kind in kinds if isinstance(group.get(kind), dict | list)]
+    if not below:
+        raise place.fail("it holds no entries; write [shared.inequality.ID] or another kind below it")
+    shared = {key: value for key, value in group.items() if key not in below}
+    found = []
+    for kind in below:
+        members = _entries(group[kind], kind, place)
+        found.append((kind, [shared | one if isinstance(one, dict) else one for one in members]))
+    return found
+
+
+def _entries(value: object, kind: str, place: Place) -> list[Any]:
+    """Entries of one kind as a list: an array of tables, one table, or tables under their ids."""
+    return _under_ids(value, place.at(kind)) if _is_keyed(value) else _listed(value)
+
+
+def _under_ids(value: Any, place: Place) -> list[Fields]:
+    found = []
+    for identity, one in value.items():
+        if "id" in one:
+            raise place.at(identity).fail("the header gives its id; take the field 'id' away")
+        source = source_of(identity)
+        found.append({"id": identity, **({"source": source} if source else {}), **one})
+    return found
+
+
+def _is_keyed(value: object) -> bool:
+    return isinstance(value, dict) and bool(value) and all(isinstance(one, dict) for one in value.values())
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _in_setting(one: object, entries: Mapping[str, Fields], place: Place) -> object:
+    """A statement with what it shares with the one that ``setting_of`` names: method, settings (:data:`SETTING`)."""
+    if not isinstance(one, dict) or "setting_of" not in one:
+        return one
+    here, name = place.at(str(one.get("id", "")), "setting_of"), one["setting_of"]
+    other = entries.get(name) if isinstance(name, str) else None
+    if other is None:
+        raise here.fail(f"unknown statement '{name}'{nearest(str(name), entries)}")
+    if "setting_of" in other:
+        raise here.fail(f"'{name}' takes its setting from another one itself; name that")
+    rest = {key: value for key, value in one.items() if key != "setting_of"}
+    return {key: other[key] for key in SETTING if key in other} | rest
+
+
+def _entry(one: object, place: Place) -> Any:
+    """An entry with its claims, their scope and all hypotheses in full."""
+    if not isinstance(one, dict):
+        return one
+    here = place.at(str(one.get("id", "")))
+    found = _hypotheses(one, here)
+    if "claim" in found:
+        claims = _entries(found["claim"], "claim", here)
+        over = {"over": found.pop("over")} if "over" in found else {}
+        found["claim"] = [_claim(over | c, here) if isinstance(c, dict) else c for c in claims]
+    if isinstance(found.get("repaired"), dict):
+        found["repaired"] = _hypotheses(found["repaired"], here.at("repaired"))
+    return found
+
+
+def _claim(one: Fields, place: Place) -> Fields:
+    here = place.at(f'claim "{one.get("id", "")}"')
+    found: Fields = _hypotheses(one, here)
+    variants: list[Fields] = []
+    for key in ("repaired", "reading"):
+        if key in found:
+            forms = [_hypotheses(v, here.at(key)) if isinstance(v, dict) else v for v in _listed(found[key])]
+            variants += [v for v in forms if isinstance(v, dict)]
+            found[key] = forms if isinstance(found[key], list) else forms[0]
+    if any(v.keys() & {"left", "right", "op"} and "chain" not in v for v in variants):
+        found = _sides(found)
+    return found
+
+
+def _sides(one: Fields) -> Fields:
+    """A chain of one relation as its two sides, of which a repaired form may change one alone."""
+    chain = one.get("chain")
+    if not (isinstance(chain, list) and len(chain) == 2 and all(isinstance(part, str) for part in chain)):
+        return one
+    relation = RELATION.match(chain[1])
+    if relation is None:
+        return one
+    rest = {key: value for key, value in one.items() if key != "chain"}
+    return {**rest, "left": chain[0], "op": relation[1], "right": relation[2].strip()}
+
+
+def _hypotheses(one: Any, place: Place) -> Any:
+    """``given`` as ``where`` and ``for``, a ``regime`` under its places as a list, each with its origins."""
+    if not isinstance(one, dict):
+        return one
+    found = {key: value for key, value in one.items() if key != "given"}
+    if "given" in one:
+        _given(found, one["given"], place.at("given"))
+    if isinstance(one.get("regime"), dict):
+        pairs = _placed(one["regime"], place.at("regime"))
+        found |= {"regime": [text for _, text in pairs], "regime_from": [origin for origin, _ in pairs]}
+    return found
+
+
+def _given(found: Fields, value: object, place: Place) -> None:
+    pairs = _placed(value, place)
+    ranges = {m[1]: (m[2], origin) for origin, text in pairs if (m := RANGE.match(text))}
+    where = [(text, origin) for origin, text in pairs if not RANGE.match(text)]
+    for key, given in (("where", where), ("for", ranges)):
+        if given and key in found:
+            raise place.fail(f"'given' and '{key}' both say it; write all of '{key}' in one of them")
+    if where:
+        found |= {"where": [text for text, _ in where], "where_from": [origin for _, origin in where]}
+    if ranges:
+        found["for"] = {name: text for name, (text, _) in ranges.items()}
+        found["for_from"] = {name: origin for name, (_, origin) in ranges.items()}
+
+
+def _placed(value: object, place: Place) -> list[tuple[str, str]]:
+    """Place in the paper -> one text or a list of texts, as pairs in order."""
+    if not isinstance(value, Mapping):
+        raise place.fail('write { "Lemma 6" = ["k >= 1", "eps in (0, 1]"] }: the place, and what it gives')
+    found = []
+    for origin, texts in value.items():
+        for text in _listed(texts):
+            if not isinstance(text, str):
+                raise place.at(str(origin)).fail("expected a string or a list of strings")
+            found.append((str(origin), text))
+    return found
