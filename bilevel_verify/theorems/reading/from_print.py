@@ -10,6 +10,7 @@ from __future__ import annotations
 from bilevel_verify.errors import CardError, LatexError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Statement, read_latex
+from bilevel_verify.latex.read import FREE
 from bilevel_verify.latex.source.symbols import COMPARABLE
 from bilevel_verify.theorems.card_parts import Expression, Link
 from bilevel_verify.theorems.reading.fields import Names, Place, Table, check
@@ -69,7 +70,8 @@ _INSTEAD = "; write the expression beside it"
 def _statement(text: str, place: Place, names: Names) -> Statement:
     """The one statement of a text."""
     try:
-        found = read_latex(text, place.notation.with_names(names.letters | names.sequences)).statements
+        notation = (place.notation or FREE).with_names(names.letters | names.sequences)
+        found = read_latex(text, notation).statements
     except LatexError as error:
         column = "" if error.column is None else f" (column {error.column})"
         raise place.fail(f"not read{column}: {error.plain}{_INSTEAD}") from None

@@ -124,9 +124,13 @@ def _check_domains(translator: Translator, constraints: list[Any], box: Feasible
     for inner, base, term in translator.nonnegative:
         if not inner.is_convex():
             raise NotRepresentable(f"the term {term} is convex only where its base is >= 0, which was not verified")
-        least = _least_exactly(translator, base, box) if exactly else _least_by_solver(translator, inner, constraints)
-        room = 0.0 if exactly or not np.isfinite(least) else 1e-7 * (1 + abs(least))
-        if not least >= -room:
+        if exactly:
+            least: Fraction | float = _least_exactly(translator, base, box)
+            inside = least >= 0
+        else:
+            least = _least_by_solver(translator, inner, constraints)
+            inside = -np.inf < least and least >= -1e-7 * (1 + abs(least))
+        if not inside:
             raise NotRepresentable(
                 f"the term {term} is convex only where its base is >= 0, and the feasible set reaches further "
                 f"(least value of the base {float(least):.6g})"
