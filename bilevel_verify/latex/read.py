@@ -50,10 +50,10 @@ def read_latex(
 
 def _hinted(error: LatexError, source: str) -> LatexError:
     """For text without a command, typed perhaps in the expression language: how a power is written there."""
-    if "\\" in source or "^" not in source:
+    if "\\" in source or "{" in source or "^" not in source:
         return error
     message = f"write '**' for '^', which is a power in LaTeX only (as LaTeX: {error.message})"
-    return LatexError(message, error.reason, error.line, error.column or 1)
+    return LatexError(message, error.reason, error.line, error.column or 1, error.readings)
 
 
 def _spelt(source: Source, tokens: list[Token], notation: Notation) -> list[Token]:

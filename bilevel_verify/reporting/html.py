@@ -297,7 +297,7 @@ class View:
             counts = Counter(v for line in lines for v, n in line["counts"].items() for _ in range(n))
             verdict = words.worst(list(counts))
             shown = worst_rows([line["row"] for line in lines if line["verdict"] == verdict], 1)[0]
-            margins = [m for x in lines if isinstance(m := x["row"]["margin"], int | float) and x["verdict"] == "holds"]
+            margins = [m for x in lines if _decided(x) and isinstance(m := x["row"]["margin"], int | float)]
             item: Json = {"name": name, "verdict": verdict, "counts": {v: counts[v] for v in words.LOOKS if counts[v]}}
             record = self.records.get(name)
             item |= {"row": shown, "margin": min(margins, default=None), "source": record["source"] if record else ""}
@@ -308,6 +308,11 @@ class View:
         """Checked hypotheses of a statement, one line for each distinct outcome."""
         found = [h for h in self.document["hypotheses"] if words.statement_name(h) == name]
         return [line["row"] | {"count": line["count"]} for line in _lines(found)][:MOST_LINES]
+
+
+def _decided(line: Json) -> bool:
+    """Whether a line is about a relation that holds or is broken: what is open has no margin."""
+    return line["verdict"] in ("holds", "refuted")
 
 
 def _anchored(name: str, lines: list[Json]) -> list[Json]:

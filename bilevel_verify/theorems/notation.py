@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.files import is_file, read_toml
+from bilevel_verify.installation import theory_directory
 from bilevel_verify.language import letter_latex
 from bilevel_verify.latex import Notation
 from bilevel_verify.theorems.card_parts import FunctionSpec, LetterSpec
@@ -28,7 +29,7 @@ ITERATES = {name: name for name in "x y z w v u".split()}
 
 
 def notation_table(data: Mapping[str, object], path: Path) -> dict[str, object]:
-    """The ``[notation]`` table of a card, else the file ``notation/KEY.toml`` beside the card.
+    """The ``[notation]`` table of a card, else the file ``notation/NAME.toml`` beside it, else that of its paper's key.
 
     Raises
     ------
@@ -38,9 +39,11 @@ def notation_table(data: Mapping[str, object], path: Path) -> dict[str, object]:
     if isinstance(table, dict):
         return table
     beside = path.parent / "notation" / path.name
-    if not is_file(beside):
-        return {}
-    return read_toml(beside, error=CardError)
+    paper = data.get("paper")
+    key = paper.get("key") if isinstance(paper, dict) else None
+    of_key = [one for one in (theory_directory() / "notation").glob("*.toml") if one.stem == key]  # a copy elsewhere
+    found = next((one for one in (beside, *of_key) if is_file(one)), None)
+    return {} if found is None else read_toml(found, error=CardError)
 
 
 def notation_of(

@@ -153,7 +153,7 @@ UNITS = {"L": "F/X**2", "rho": "F/X**3", "eps": "F/X", "Delta": "F", "H": "F/X**
         ("Delta*sqrt(L)*H**(1/(2+2*nu))*(1/eps)**((4+3*nu)/(2+2*nu))", "1", []),
         ("Delta*sqrt(L)*H**(-1/(2+2*nu))*(1/eps)**((4+3*nu)/(2+2*nu))", "1", ["hard"]),
         ("floor(L)", "1", ["hard"]),
-        ("log(eps)", "1", ["weak"]),
+        ("log(eps)", "1", ["hard"]),
         ("lam*kappa", "1", []),
         ("lam", "1", ["hard"]),
         ("L*0", "0", []),

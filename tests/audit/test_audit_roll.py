@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Iterator
 
 import pytest
 
 from bilevel_verify.theorems.card import Algorithm, Card, Derivation, Identity, Inequality, Statement, Step
 from bilevel_verify.theorems.library import load_card
+from bilevel_verify.theorems.reading.fields import Place
+from bilevel_verify.theorems.reading.reader import KINDS
+from bilevel_verify.theorems.reading.short import written_out
 
 
 def _ids(text: str) -> tuple[str, ...]:
@@ -76,11 +81,24 @@ def _equations(text: str) -> list[str]:
 
 def _placed(card: Card) -> set[str]:
     """Equation numbers that some entry, claim, parameter or setting names as its source."""
-    text = " ".join(re.findall(r'(?:source|id)\s*=\s*"([^"]*)"', card.path.read_text(encoding="utf-8")))
+    data = written_out(tomllib.loads(card.path.read_text(encoding="utf-8")), KINDS, Place(card.path.name))
+    text = " ".join(_named(data))
     found = set(re.findall(r"\((\d+[a-z]?)\)", text)) | set(re.findall(r"equation-(\d+[a-z]?)", text))
     for low, high in re.findall(r"\((\d+)\)\s*(?:-|\u2013|to|\.\.)\s*\((\d+)\)", text):
         found |= {str(n) for n in range(int(low), int(high) + 1)}
     return found
+
+
+def _named(data: object) -> Iterator[str]:
+    """Every source and id of a table."""
+    if isinstance(data, list):
+        for item in data:
+            yield from _named(item)
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if key in ("source", "id") and isinstance(value, str):
+                yield value
+            yield from _named(value)
 
 
 def _has_check(entry: object) -> bool:

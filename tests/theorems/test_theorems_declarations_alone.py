@@ -213,7 +213,7 @@ def test_sides(side: str) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ({"e": "b"}, r"card.toml: letter 'e' is defined but not declared in \[letters\]"),
+        ({"e": "b"}, r"card.toml: letter 'e' is defined but not declared; add e = {} under \[letters\]"),
         ({"a": "e"}, "a: unknown letter 'e'"),
         ({"a": {"value": "e"}}, "a, value: unknown letter 'e'"),
         ({"a": {"value": "own(b)"}}, "'own'"),

@@ -26,6 +26,46 @@ RANGES = {
 INPUTS = {*RANGES, "x0", "y0", "g0"}
 
 RIGHT = {
+    "a norm that is positive or 0": """
+        for k in range(K):
+            g = grad_f(x0)
+            if norm(g) > 0:
+                d = g
+            elif norm(g) == 0:
+                d = g/2
+            s = d
+        return s""",
+    "a norm is not negative": """
+        for k in range(K):
+            g = grad_f(x0)
+            if norm(g) >= 0:
+                d = g
+            s = d
+        return s""",
+    "a maximum is not below its number": """
+        for k in range(K):
+            g = grad_f(x0)
+            if max(norm(g), 1) >= 1:
+                d = g
+            s = d
+        return s""",
+    "a sum of a norm and a positive number": """
+        for k in range(K):
+            g = grad_f(x0)
+            if norm(g) + 1 > 0:
+                d = g
+            elif norm(g) > 5:
+                d = g/2
+            s = d
+        return s""",
+    "one value under two names": """
+        for k in range(K):
+            g = grad_f(x0)
+            if norm(g) > 2:
+                d = g
+            if norm(grad_f(x0)) > 3:
+                s = d
+        return x0""",
     "the two tests leave nothing out": """
         if K > 2:
             s = 1
@@ -440,6 +480,11 @@ NOT_SEEN = {
     "a test that the range answers the other way",
     "a letter below another",
     "a flag",
+    "a norm that is positive or 0",
+    "a norm is not negative",
+    "a maximum is not below its number",
+    "a sum of a norm and a positive number",
+    "one value under two names",
 }
 """Known: right, and undecided."""
 

@@ -254,7 +254,11 @@ class Evaluator(TreeEvaluator):
 
     def _norm(self, value: Value) -> Value:
         """Norms of equal exact vectors are one object, so that what is equal compares as equal."""
-        if not isinstance(value, v.Vector) or len(value) == 1 or not all(a.is_exact() for a in value.entries):
+        if (
+            not isinstance(value, v.Vector)
+            or len(value) == 1
+            or not all(a.is_exact() and a.is_finite() for a in value.entries)
+        ):
             return FUNCTIONS["norm"](value)
         key = ("norm", *(part for a in value.entries for part in a.man_exp()))
         if key not in self._memory:

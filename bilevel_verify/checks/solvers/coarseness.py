@@ -17,12 +17,15 @@ FINE = 2.0**-52
 SINGLE_BITS = 24
 MANY = 32
 """So many different numbers are not short by chance; fewer may be what exact steps from a short start give."""
-DECIMALS, SOME = 9, 12
-"""Decimals that are looked for, and how many different numbers have to have them."""
+DECIMALS, SOME, LONG = 9, 12, 4
+"""Decimals that are looked for, and how many different numbers have to have them; fewer if these are so many places."""
 ROUNDINGS = 64
 """Roundings a coordinate behind one recorded point or one answer of an oracle."""
-LEAST = 2.0**-30
-"""What is taken for the rounding error of points in float64, relative to the largest coordinate of a run."""
+LEAST = 2.0**-20
+"""What is taken for the rounding error of points in float64, relative to the largest coordinate of a run.
+
+Far more than theirs: a step inside of the solver may have been taken in float32, which its points do not show.
+"""
 
 
 def coarsest(value: object) -> float:
@@ -55,10 +58,10 @@ def unit_of(tables: Iterable[NDArray[np.float64]]) -> float:
     bits = _bits(numbers)
     if bits <= SINGLE_BITS:
         return 2.0 ** (1 - (bits if len(numbers) >= MANY else SINGLE_BITS))
-    if len(numbers) < SOME:
-        return FINE
     places = next((d for d in range(DECIMALS + 1) if np.array_equal(np.round(numbers, d), numbers)), None)
-    return FINE if places is None else max(FINE, 10.0**-places / float(np.max(np.abs(numbers))))
+    if places is None or (len(numbers) < SOME and places < LONG):
+        return FINE
+    return max(FINE, 10.0**-places / float(np.max(np.abs(numbers))))
 
 
 def _bits(numbers: NDArray[np.float64]) -> int:

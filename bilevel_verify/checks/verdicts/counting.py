@@ -48,7 +48,7 @@ def word_of(row: Mapping[str, Any]) -> str:
 
 def _kept(row: Mapping[str, Any]) -> bool:
     """Whether a claim that is on record as refuted is kept on an instance."""
-    known = row["known_refuted"] and row["verdict"] == "holds" and row["as_printed"]
+    known = row.get("known_refuted") and row["verdict"] == "holds" and row.get("as_printed")
     return bool(known and judges(row) == "relation")
 
 

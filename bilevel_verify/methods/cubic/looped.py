@@ -143,7 +143,8 @@ class CubicLoopStepper:
         return outcome
 
     def _block(self) -> Block:
-        rows, problem = self.memory.trace[: int(self.memory.whole[loops.ROWS])], self.setup.problem
+        rows = np.asarray(self.memory.trace)[: int(self.memory.whole[loops.ROWS])]
+        problem = self.setup.problem
         k = np.arange(self._first, self._first + len(rows), dtype=np.int64)
         self._first += len(rows)
         names = ["x", "u", "s", *(name for name in ("y", "w") if name in self.plan.sequences)]

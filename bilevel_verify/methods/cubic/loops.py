@@ -5,12 +5,15 @@ The steps are those of ``stepper`` and ``models`` on arrays, which many digits a
 
 from __future__ import annotations
 
+from collections.abc import MutableSequence
 from typing import Any, NamedTuple
 
 from bilevel_verify.methods.cubic.step import (
     GRADIENT,
     SNAPSHOT,
     VALUES,
+    Row,
+    Rows,
     S,
     X,
     add_schur,
@@ -22,7 +25,7 @@ from bilevel_verify.methods.kernels import state
 from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.kernels.vectors import copy_into, is_finite
 from bilevel_verify.methods.plain import FAR
-from bilevel_verify.oracles.convention import BUDGET, CALLS, EXHAUSTED
+from bilevel_verify.oracles.convention import BUDGET, CALLS, EXHAUSTED, Counts
 from bilevel_verify.oracles.counted import (
     ask_grad_f,
     ask_grad_x_f,
@@ -63,21 +66,21 @@ class CubicMemory(NamedTuple):
     trace : rows of x, u, s and the inner sequences.
     """
 
-    whole: Any
-    real: Any
-    points: Any
-    inner: Any
-    slopes: Any
-    vectors: Any
-    matrix: Any
-    lower: Any
-    right: Any
-    hessians: Any
-    trace: Any
+    whole: MutableSequence[int]
+    real: Row
+    points: Rows
+    inner: Rows
+    slopes: Rows
+    vectors: Rows
+    matrix: Rows
+    lower: Rows
+    right: Rows
+    hessians: Rows
+    trace: Rows
 
 
 @inlined
-def spent(counts: Any) -> bool:
+def spent(counts: Counts) -> bool:
     """Whether no call is left."""
     if counts[CALLS] < counts[BUDGET]:
         return False
@@ -86,7 +89,7 @@ def spent(counts: Any) -> bool:
 
 
 @loop
-def cubic_loop(P: Any, counts: Any, memory: Any) -> int:
+def cubic_loop(P: Any, counts: Counts, memory: CubicMemory) -> int:
     """Iterations until the trace is full or the run ends; returns why."""
     whole, points = memory.whole, memory.points
     while True:
@@ -109,7 +112,7 @@ def cubic_loop(P: Any, counts: Any, memory: Any) -> int:
 
 
 @loop
-def one_step(P: Any, counts: Any, memory: Any) -> int:
+def one_step(P: Any, counts: Counts, memory: CubicMemory) -> int:
     """Gradient, Hessian where it is due, cubic step, stopping test; 0, or why the run ends here."""
     whole, real, points = memory.whole, memory.real, memory.points
     if not gradient_in(P, counts, memory):
@@ -136,7 +139,7 @@ def one_step(P: Any, counts: Any, memory: Any) -> int:
 
 
 @loop
-def passes_test(memory: Any) -> bool:
+def passes_test(memory: CubicMemory) -> bool:
     """The test after the cubic step, before x is moved."""
     whole, real, points = memory.whole, memory.real, memory.points
     if whole[TEST] == SMALL_STEP:
@@ -152,7 +155,7 @@ def passes_test(memory: Any) -> bool:
 
 
 @loop
-def gradient_in(P: Any, counts: Any, memory: Any) -> bool:
+def gradient_in(P: Any, counts: Counts, memory: CubicMemory) -> bool:
     """GRADIENT <- the estimate at x; runs the inner solvers. False if the budget ends before."""
     whole, real, points, inner, slopes = memory.whole, memory.real, memory.points, memory.inner, memory.slopes
     x, y, w, gradient = points[X], inner[Y], inner[W], points[GRADIENT]
@@ -185,7 +188,9 @@ def gradient_in(P: Any, counts: Any, memory: Any) -> bool:
 
 
 @loop
-def accelerated(P: Any, counts: Any, memory: Any, z: Any, steps: int, eta: float, theta: float, penalty: bool) -> bool:
+def accelerated(
+    P: Any, counts: Counts, memory: CubicMemory, z: Row, steps: int, eta: float, theta: float, penalty: bool
+) -> bool:
     """z <- ``steps`` steps of Algorithm 1 on g, or on f + lam g; False, and z as it was, if the budget ends before."""
     inner, x, lam = memory.inner, memory.points[X], memory.real[LAM]
     new, ahead, slope, slope_f = inner[Z], inner[AHEAD], inner[SLOPE], inner[SLOPE_F]
@@ -211,7 +216,7 @@ def accelerated(P: Any, counts: Any, memory: Any, z: Any, steps: int, eta: float
 
 
 @loop
-def hessian_in(P: Any, counts: Any, memory: Any) -> int:
+def hessian_in(P: Any, counts: Counts, memory: CubicMemory) -> int:
     """The matrix <- the estimate at the point of the last gradient; 0, or why there is none."""
     points, inner, H, kind = memory.points, memory.inner, memory.hessians, memory.whole[KIND]
     x, y, lam, dx = points[X], inner[Y], memory.real[LAM], len(points[X])
@@ -242,7 +247,7 @@ def hessian_in(P: Any, counts: Any, memory: Any) -> int:
 
 
 @loop
-def fill(memory: Any, f: Any, g: Any, lam: float, sign: float) -> None:
+def fill(memory: CubicMemory, f: Any, g: Any, lam: float, sign: float) -> None:
     """lower, right <- the yy and yx blocks of ``f + lam g``, the yy block times ``sign``."""
     dx, n = len(memory.points[X]), len(memory.points[X]) + len(memory.inner[Y])
     for k in range(n - dx):
@@ -255,7 +260,7 @@ def fill(memory: Any, f: Any, g: Any, lam: float, sign: float) -> None:
 
 
 @loop
-def note(memory: Any, inside: bool) -> None:
+def note(memory: CubicMemory, inside: bool) -> None:
     """A row of the trace: x, u, s and the inner sequences; x alone at the end."""
     whole, points, inner = memory.whole, memory.points, memory.inner
     row, n, dy = memory.trace[whole[ROWS]], len(points[X]), len(inner[Y])

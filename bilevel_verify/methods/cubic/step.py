@@ -7,15 +7,21 @@ of floats. Both forms call the same LAPACK, so they agree bit for bit where its 
 from __future__ import annotations
 
 import math
+from collections.abc import MutableSequence, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilevel_verify.methods.cubic.subproblem import LARGE, NEWTON_STEPS, SMALL
 from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.kernels.vectors import dot
 from bilevel_verify.oracles.jit import compiled_as, loop
 
+Row = MutableSequence[float]
+Rows = Sequence[Row]
+"""Lists, or arrays in machine code."""
+FloatArray = NDArray[np.float64]
 X, GRADIENT, S, SNAPSHOT, SCALED, ROTATED, GAPS, VALUES, STEP = range(9)
 """Rows of the table of vectors of length dx."""
 POINTS = 9
@@ -32,7 +38,7 @@ def __getattr__(name: str) -> Any:
     return part(_eigen_of_machine_code)
 
 
-def _eigen_of_machine_code(matrix: Any, values: Any, vectors: Any) -> None:
+def _eigen_of_machine_code(matrix: FloatArray, values: FloatArray, vectors: FloatArray) -> None:
     found, columns = np.linalg.eigh(matrix)
     for i in range(len(values)):
         values[i] = found[i]
@@ -41,7 +47,7 @@ def _eigen_of_machine_code(matrix: Any, values: Any, vectors: Any) -> None:
 
 
 @compiled_as("bilevel_verify.methods.cubic.step:eigen_of_machine_code")
-def eigen_in(matrix: Any, values: Any, vectors: Any) -> None:
+def eigen_in(matrix: Rows, values: Row, vectors: Rows) -> None:
     """Eigenvalues (ascending) and orthonormal eigenvectors (columns) of a symmetric matrix."""
     from scipy.linalg.lapack import dsyevd
 
@@ -54,7 +60,7 @@ def eigen_in(matrix: Any, values: Any, vectors: Any) -> None:
 
 
 @loop
-def spectrum_in(matrix: Any, values: Any, vectors: Any) -> bool:
+def spectrum_in(matrix: Rows, values: Row, vectors: Rows) -> bool:
     """Decompose: eigenvectors in the columns of ``vectors`` and the rows of ``matrix``, their largest entries positive.
 
     False if the matrix is not finite.
@@ -80,7 +86,7 @@ def spectrum_in(matrix: Any, values: Any, vectors: Any) -> bool:
 
 
 @loop
-def add_schur(factor: Any, lower: Any, right: Any, out: Any) -> bool:
+def add_schur(factor: float, lower: Rows, right: Rows, out: Rows) -> bool:
     """out += factor right' lower^{-1} right; both are overwritten. False if ``lower`` is not positive definite.
 
     By rows of Cholesky's upper factor, so that a compiler can vectorise without changing the order of a sum.
@@ -112,9 +118,9 @@ def add_schur(factor: Any, lower: Any, right: Any, out: Any) -> bool:
 
 
 @loop
-def norm(v: Any) -> Any:
+def norm(v: Row) -> float:
     """Euclidean norm, also where squares leave the range of floats."""
-    found = square_root(dot(v, v))
+    found: float = square_root(dot(v, v))
     if 1e-140 < found < 1e140:
         return found
     largest, total = 0.0, 0.0
@@ -124,11 +130,12 @@ def norm(v: Any) -> Any:
         return largest
     for i in range(len(v)):
         total = total + (v[i] / largest) * (v[i] / largest)
-    return largest * square_root(total)
+    root: float = square_root(total)
+    return largest * root
 
 
 @loop
-def cubic_step(points: Any, vectors: Any, transposed: Any, M: float) -> None:
+def cubic_step(points: Rows, vectors: Rows, transposed: Rows, M: float) -> None:
     """S <- the global minimiser of ``g's + s'Hs/2 + M |s|^3/6`` with the decomposition of H.
 
     Both matrices are read by rows, so that a compiler can vectorise without changing the order of a sum.
@@ -155,7 +162,7 @@ def cubic_step(points: Any, vectors: Any, transposed: Any, M: float) -> None:
 
 
 @loop
-def in_the_basis(points: Any, M: float, unit: float) -> None:
+def in_the_basis(points: Rows, M: float, unit: float) -> None:
     """STEP <- the step in the eigenbasis, s measured in ``unit``."""
     rotated, gaps, values, step = points[ROTATED], points[GAPS], points[VALUES], points[STEP]
     n, lowest = len(step), values[0] / unit
@@ -177,7 +184,7 @@ def in_the_basis(points: Any, M: float, unit: float) -> None:
 
 
 @loop
-def is_hard(rotated: Any, gaps: Any, base: float, step: Any) -> bool:
+def is_hard(rotated: Row, gaps: Row, base: float, step: Row) -> bool:
     """Whether a multiple of the lowest eigenvector has to be added; then the step is there."""
     first, free = -1, True
     for i in range(len(step)):
@@ -195,9 +202,10 @@ def is_hard(rotated: Any, gaps: Any, base: float, step: Any) -> bool:
 
 
 @loop
-def excess_of(rotated: Any, gaps: Any, base: float, M: float, ratio: Any) -> Any:
+def excess_of(rotated: Row, gaps: Row, base: float, M: float, ratio: Row) -> float:
     """Root of ``|g / (gap + M e / 2)| = base + e``: Newton on the reciprocal form, kept inside a bracket."""
-    low, high = 0.0, square_root(2.0 * norm(rotated) / M)
+    low = 0.0
+    high: float = square_root(2.0 * norm(rotated) / M)
     e = high
     for _ in range(NEWTON_STEPS):
         bend = 0.0

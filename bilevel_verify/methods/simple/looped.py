@@ -172,8 +172,9 @@ class LoopStepper:
                 end = int(self.function(self.oracles, self.counts, self.memory))
         except (OverflowError, ZeroDivisionError):
             self.raised, end = True, loops.NOT_FINITE
-        if end != loops.MORE:
-            self.last_row()
+        whole = self.memory.whole
+        if end != loops.MORE and self._first + int(whole[loops.ROWS]) <= int(whole[loops.STEP]):
+            self.last_row()  # unless the budget ended in the pass that begins there
         block = self._block()
         return block, None if end == loops.MORE else self.outcome(end)
 

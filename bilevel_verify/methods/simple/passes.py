@@ -25,10 +25,11 @@ from bilevel_verify.methods.simple.loops import (
     SIZE,
     STEP,
     WEIGHT,
+    SimpleMemory,
 )
 from bilevel_verify.methods.simple.loops import MOMENTUM as T
 from bilevel_verify.methods.simple.sets import GRADIENT, NEXT, NORMAL, SUMS, TARGET, UNIT, U, X, Y, project_onto
-from bilevel_verify.oracles.convention import BUDGET, CALLS, EXHAUSTED
+from bilevel_verify.oracles.convention import BUDGET, CALLS, EXHAUSTED, Counts
 from bilevel_verify.oracles.counted import ask_grad_f, ask_grad_g, ask_value_g
 from bilevel_verify.oracles.jit import inlined, loop
 
@@ -40,7 +41,7 @@ FIRST, SECOND, THIRD, FOURTH = range(REALS, REALS + 4)
 
 
 @inlined
-def spent(counts: Any) -> bool:
+def spent(counts: Counts) -> bool:
     """Whether no call is left; a pass that is cut by this moves nothing."""
     if counts[CALLS] < counts[BUDGET]:
         return False
@@ -49,7 +50,7 @@ def spent(counts: Any) -> bool:
 
 
 @loop
-def note(memory: Any, with_y: bool) -> None:
+def note(memory: SimpleMemory, with_y: bool) -> None:
     """A row of the trace: x, and y where the method has it (it may not have one yet)."""
     whole, points = memory.whole, memory.points
     row: Vector = memory.trace[whole[ROWS]]
@@ -62,7 +63,7 @@ def note(memory: Any, with_y: bool) -> None:
 
 
 @loop
-def begin_pass(memory: Any) -> int:
+def begin_pass(memory: SimpleMemory) -> int:
     """0, or why there is no further pass now."""
     whole = memory.whole
     if whole[STEP] >= whole[PASSES]:
@@ -75,7 +76,7 @@ def begin_pass(memory: Any) -> int:
 
 
 @loop
-def end_pass(memory: Any) -> int:
+def end_pass(memory: SimpleMemory) -> int:
     """x_k is there: 0, or what is wrong with it."""
     x, largest = memory.points[X], 0.0
     memory.whole[STEP] = memory.whole[STEP] + 1
@@ -87,7 +88,7 @@ def end_pass(memory: Any) -> int:
 
 
 @loop
-def gradient_f(P: Any, counts: Any, points: Any, place: int) -> bool:
+def gradient_f(P: Any, counts: Counts, points: Any, place: int) -> bool:
     """GRADIENT <- that of f at a row; False if no call is left."""
     if spent(counts):
         return False
@@ -96,7 +97,7 @@ def gradient_f(P: Any, counts: Any, points: Any, place: int) -> bool:
 
 
 @loop
-def gradient_g(P: Any, counts: Any, points: Any, place: int) -> bool:
+def gradient_g(P: Any, counts: Counts, points: Any, place: int) -> bool:
     """NORMAL <- the gradient of g at a row; False if no call is left."""
     if spent(counts):
         return False
@@ -105,7 +106,7 @@ def gradient_g(P: Any, counts: Any, points: Any, place: int) -> bool:
 
 
 @loop
-def averaged_irg(P: Any, counts: Any, memory: Any) -> int:
+def averaged_irg(P: Any, counts: Counts, memory: SimpleMemory) -> int:
     """a-IRG: iteratively regularised projected gradients, and their weighted average.
 
     Letters: gamma_0, eta_0, b, rho.
@@ -136,7 +137,7 @@ def averaged_irg(P: Any, counts: Any, memory: Any) -> int:
 
 
 @loop
-def bi_sg(P: Any, counts: Any, memory: Any) -> int:
+def bi_sg(P: Any, counts: Counts, memory: SimpleMemory) -> int:
     """Bi-SG: a projected step on g, then a free step on f; the y-iterates stay in Z. Letters: t, c, alpha."""
     whole, real, points = memory.whole, memory.real, memory.points
     end = begin_pass(memory)
@@ -161,7 +162,7 @@ def bi_sg(P: Any, counts: Any, memory: Any) -> int:
 
 
 @loop
-def big_sam(P: Any, counts: Any, memory: Any) -> int:
+def big_sam(P: Any, counts: Counts, memory: SimpleMemory) -> int:
     """BiG-SAM: a convex combination of a step on f and a projected step on g, ``alpha_{k+1} = min(c/(k+1), 1)``.
 
     Letters: t, s, c.
@@ -186,7 +187,7 @@ def big_sam(P: Any, counts: Any, memory: Any) -> int:
 
 
 @loop
-def accelerated(P: Any, counts: Any, memory: Any) -> int:
+def accelerated(P: Any, counts: Counts, memory: SimpleMemory) -> int:
     """FISTA on a weighted sum of g and f: R-APM and PB-APG. Letters: weight of g, weight of f, step."""
     whole, real, points = memory.whole, memory.real, memory.points
     end = begin_pass(memory)
@@ -211,7 +212,7 @@ def accelerated(P: Any, counts: Any, memory: Any) -> int:
 
 
 @loop
-def dbgd(P: Any, counts: Any, memory: Any) -> int:
+def dbgd(P: Any, counts: Counts, memory: SimpleMemory) -> int:
     """DBGD: descent on f as far as it does not spoil g, ``phi = min(a (g - g_hat), b |grad g|^2)``.
 
     Letters: s, a, b, g_hat.

@@ -33,7 +33,7 @@ MOST_TERMS = 12
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A value that is not followed; ``made_of`` are the opaque values that it was computed from directly."""
+    """A value that is not followed; ``made_of`` are the opaque values that it was computed from, and they from."""
 
     number: int
     made_of: frozenset[int] = field(default=frozenset(), compare=False)
@@ -113,11 +113,12 @@ class _Walk:
         self.bases = {t.base for t in targets if isinstance(t, tree.Index)} - self.letters
         self.found: dict[str, Missed] = {}
         self.known: dict[object, Opaque] = {}
+        self.least: dict[int, Fraction | None] = {}
         self.at: script.Statement = program.statements[0] if program.statements else script.Break()
 
     def atomic(self, key: object, parts: Iterable[Value] = ()) -> Opaque:
         """The opaque value of a key, always the same."""
-        inside = frozenset(part.number for part in parts if isinstance(part, Opaque))
+        inside = frozenset(n for part in parts if isinstance(part, Opaque) for n in (part.number, *part.made_of))
         if key not in self.known:
             number = len(self.known)
             self.known[key] = Opaque(number, inside or frozenset({number}))
@@ -232,12 +233,21 @@ class _Walk:
         used = frozenset(n for v in (one, other) if isinstance(v, Opaque) for n in (v.number, *v.made_of))
         equal = keys[0] == keys[1]
         orders = (-1, 1) if path.answers and sign not in ("==", "!=") else (-1, 0, 1)
-        for order in (path.answers[atom],) if atom in path.answers else (0,) if equal else orders:
+        lowest, highest = self.gap(one, other), self.gap(other, one)
+        ways = [order for order in orders if lowest <= (-order if turned else order) <= -highest]
+        for order in (path.answers[atom],) if atom in path.answers else (0,) if equal else ways:
             after = path
             if atom not in path.answers and not equal:
                 asked = {**path.asked, atom: (id(self.at), used)}
                 after = replace(path, answers={**path.answers, atom: order}, asked=asked)
             yield bool(compare(Fraction(-order if turned else order), sign, Fraction(0))), after
+
+    def gap(self, one: Value | str, other: Value | str) -> int:
+        """The least sign that ``one - other`` can have, where one is known from below and the other is a number."""
+        least = self.least.get(one.number) if isinstance(one, Opaque) else None
+        if least is None or not isinstance(other, Fraction):
+            return -1
+        return (least > other) - (least < other)
 
     def outcomes(self, node: tree.Node, path: _Path) -> list[Value]:
         """What a value may be: an arg min is either end of its range."""
@@ -266,7 +276,9 @@ class _Walk:
             except (KeyError, ValueError, OverflowError):
                 pass
         shown = tuple((p, v if isinstance(v, Opaque) else str(v)) for p, v in parts.items())
-        return self.atomic((node, shown, tuple(sorted((bound or {}).items()))), parts.values())
+        found = self.atomic((node, shown, tuple(sorted((bound or {}).items()))), parts.values())
+        self.least.setdefault(found.number, _least(node, numbers))
+        return found
 
     def _constant(self, node: tree.Letter) -> Value:
         try:
@@ -350,6 +362,27 @@ class _Walk:
     def miss(self, name: str, shown: str, path: _Path) -> None:
         if path.possible:
             self.found.setdefault(name, Missed(name, shown, self.at, self.numbers))
+
+
+def _least(node: tree.Node, numbers: Mapping[str, object]) -> Fraction | None:
+    """What an expression is certainly not below, from norms, squares and numbers in it; None where nothing is seen."""
+    match node:
+        case tree.Number(value=value):
+            return value
+        case tree.Letter(name=name) if isinstance(value := numbers.get(name), Fraction):
+            return value
+        case tree.Call(function="norm" | "abs" | "sqrt"):
+            return Fraction(0)
+        case tree.Call(function="max", arguments=parts):
+            return max((low for p in parts if (low := _least(p, numbers)) is not None), default=None)
+        case tree.Power(exponent=tree.Number(value=value)) if value.denominator == 1 and value % 2 == 0:
+            return Fraction(0)
+        case tree.Add(terms=parts) | tree.Multiply(factors=parts):
+            lows = [_least(p, numbers) for p in parts]
+            if isinstance(node, tree.Add):
+                return None if None in lows else sum((low for low in lows if low is not None), Fraction(0))
+            return Fraction(0) if all(low is not None and low >= 0 for low in lows) else None
+    return None
 
 
 def _calls_own(node: tree.Node) -> bool:

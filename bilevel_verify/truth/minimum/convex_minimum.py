@@ -45,7 +45,7 @@ def is_convex(
         structure = structure_of(phi, x, ranges)
     if structure.missing or not positive_semidefinite(structure.quadratic.Q):
         return False
-    return not pole_inside(structure.ridges, low, high)
+    return not pole_inside(structure.ridges, low, high, ranges)
 
 
 def positive_semidefinite(matrix: Any) -> bool:

@@ -14,11 +14,13 @@ Without such structure f* is unknown: a g that is flat for floats looks as if al
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+import sympy
 from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputError, MathematicalError, SolverFailure
@@ -159,7 +161,8 @@ class SimpleTruth(Posed):
         if self.facts is None:
             return Enclosure(found.value, float(np.inf), "computed", f"interior point; {UNSUPPORTED}", True)
         method = "interior point in 1280 bits; the duality gap bounds the error"
-        return Enclosure(*float_value(self.facts.value, self.facts.error), "computed", method, True)
+        value, error = float_value(self.facts.value, self.facts.error)
+        return self._barred(Enclosure(value, error, "computed", method, True), self._convex[1:])
 
     @cached_property
     def exact(self) -> ExactAnswer | None:
@@ -189,13 +192,18 @@ class SimpleTruth(Posed):
     def _convex(self) -> tuple[bool, bool]:
         """Whether f and g are certified to be convex on the feasible set (exactly, by their structure)."""
         from bilevel_verify.truth.minimum.convex_minimum import is_convex
+        from bilevel_verify.truth.witness.disciplined import convex_by_rules
 
         low, high = np.full(self.n, -np.inf), np.full(self.n, np.inf)
         if isinstance(self.problem.feasible, Box | Orthant):
             low, high = bounds(self.problem.feasible, self.n)
         assert self.problem.g is not None
         ranges = ranges_over(self.problem.feasible)
-        return tuple(is_convex(e, self.problem.x, low, high, ranges) for e in (self.problem.f, self.problem.g))  # type: ignore[return-value]
+
+        def certain(e: sympy.Expr) -> bool:
+            return is_convex(e, self.problem.x, low, high, ranges) or convex_by_rules(e, self.problem.x)
+
+        return certain(self.problem.f), certain(self.problem.g)
 
     def _from_balls(self, name: str) -> Enclosure | None:
         """Enclosure of one proved quantity: certified if f and g are certified to be convex."""
@@ -206,14 +214,20 @@ class SimpleTruth(Posed):
 
         both = self._convex if name != "g" else (True, self._convex[1])
         certainty: Certainty = "certified" if all(both) else "computed"
-        method = found.method if all(both) else f"{found.method}; convexity not certified"
+        method = found.method
         if name == "x":
             import flint
 
             column = enclosure_of(flint.arb_mat(self.n, 1, list(found.x)), certainty, method)
-            return Enclosure(np.asarray(column.value).reshape(-1), column.error, certainty, method, True)
+            return self._barred(
+                Enclosure(np.asarray(column.value).reshape(-1), column.error, certainty, method, True), both
+            )
         plain = enclosure_of(getattr(found, name), certainty, method)
-        return Enclosure(plain.value, plain.error, certainty, method, True)
+        return self._barred(Enclosure(plain.value, plain.error, certainty, method, True), both)
+
+    def _barred(self, found: Enclosure, convex: Sequence[bool]) -> Enclosure:
+        """An error bar rests on convexity: where that was only seen at sampled points, there is none."""
+        return found if all(convex) else replace(found, error=float(np.inf), method=f"{found.method}; {NOT_SEEN}")
 
     @cached_property
     def upper(self) -> Solution:
@@ -232,7 +246,7 @@ class SimpleTruth(Posed):
             return proved
         found = self.supported
         if isinstance(found, Supported):
-            return Enclosure(found.f, found.f_error, "computed", CHECKED, True)
+            return self._barred(Enclosure(found.f, found.f_error, "computed", CHECKED, True), self._convex)
         if self.solutions.reduced is None:
             raise self._unknown("f*")
         return Enclosure(self.upper.value, float(np.inf), "computed", found, True)
@@ -258,7 +272,7 @@ class SimpleTruth(Posed):
         found = self.supported
         if isinstance(found, Supported):
             many = "" if np.isfinite(found.x_error) else "; one of possibly many optimal solutions"
-            return Enclosure(found.x, found.x_error, "computed", CHECKED + many)
+            return self._barred(Enclosure(found.x, found.x_error, "computed", CHECKED + many), self._convex)
         if self.solutions.reduced is None:
             raise self._unknown("x*")
         return Enclosure(self.upper.z, float(np.inf), "computed", found)
@@ -299,6 +313,7 @@ class SimpleTruth(Posed):
 
 UNSUPPORTED = "the lower level could not be solved in high precision"
 CHECKED = "the facts that the solved lower level proves, f minimised over them, g at the solution checked against g*"
+NOT_SEEN = "no error bar: convexity was only seen at sampled points"
 EXACT = "optimality conditions of both levels solved and checked in rational arithmetic"
 
 

@@ -141,6 +141,8 @@ class Translator:
     def _product(self, expression: sympy.Mul) -> Any:
         factor, core = expression.as_independent(*self.symbols, as_Add=False)
         if factor != 1 and factor.is_number:
+            if factor != 0 and float(factor) == 0:
+                raise NotRepresentable(f"the factor of {_short(expression)} is no float")
             return float(factor) * self.term(core)
         if all(isinstance(a, sympy.exp) for a in expression.args):
             return self.term(sympy.exp(sympy.Add(*(a.args[0] for a in expression.args))))
@@ -264,6 +266,16 @@ class Translator:
             else:
                 return self.cp.log(self.term(inside))
         return self.cp.log_sum_exp(self.cp.hstack([self.term(e) if e.free_symbols else float(e) for e in exponents]))
+
+
+def convex_by_rules(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> bool:
+    """Whether the rules of disciplined programming show that a function is convex, wherever it has a value."""
+    translator = Translator(symbols)
+    try:
+        translator.convex(expression)
+    except NotRepresentable:
+        return False
+    return not translator.nonnegative
 
 
 def _positive_part(term: sympy.Expr) -> sympy.Expr | None:
