@@ -369,8 +369,9 @@ def _least(node: tree.Node, numbers: Mapping[str, object]) -> Fraction | None:
     match node:
         case tree.Number(value=value):
             return value
-        case tree.Letter(name=name) if isinstance(value := numbers.get(name), Fraction):
-            return value
+        case tree.Letter(name=name):
+            known = numbers.get(name)
+            return known if isinstance(known, Fraction) else None
         case tree.Call(function="norm" | "abs" | "sqrt"):
             return Fraction(0)
         case tree.Call(function="max", arguments=parts):
