@@ -14,9 +14,11 @@ from bilevel_verify.campaign.statistics import oracle_calls
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.language import nearest
 from bilevel_verify.methods import stream
+from bilevel_verify.methods.cubic.looped import CubicLoopStepper
 from bilevel_verify.methods.kernels.steps import ROWS_OF_AN_ITERATION
 from bilevel_verify.methods.plain import PlainStepper
 from bilevel_verify.methods.run import Run
+from bilevel_verify.methods.simple.looped import LoopStepper
 from bilevel_verify.oracles import named_counts
 from bilevel_verify.plot.landscape import proved
 from bilevel_verify.plot.style import MARKS, canvas, legend, line_style, picture, plain
@@ -77,6 +79,10 @@ class History:
         return self.calls[against].astype(float)
 
 
+ROW_STEPPERS = (PlainStepper, LoopStepper, CubicLoopStepper)
+"""Steppers that make one iteration where they are asked for one row."""
+
+
 def history(problem: Problem, method: str, eps: Any = None, **options: Any) -> History:
     """Run a method as :func:`bilevel_verify.solve` does and read its counts as it goes on.
 
@@ -95,7 +101,7 @@ def history(problem: Problem, method: str, eps: Any = None, **options: Any) -> H
     found: list[Place] = []
     seen, steps, seconds, outcome = 0, 0, 0.0, None
     before: Mapping[str, int] = {}
-    one = 1 if isinstance(running.stepper, PlainStepper) else ROWS_OF_AN_ITERATION
+    one = 1 if isinstance(running.stepper, ROW_STEPPERS) else ROWS_OF_AN_ITERATION
     while outcome is None:
         begin = time.perf_counter()
         block, outcome = running.stepper.advance(one if seen < ROW_BY_ROW else seen // 16)

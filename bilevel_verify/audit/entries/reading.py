@@ -16,6 +16,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS
 
 REAL = Domain("(-oo, oo)", "interval", None, None, False, False)
 DEPTH_LIMIT = 40
+SCALAR_FUNCTIONS = frozenset("floor ceil min max abs sqrt log exp".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +105,14 @@ def written(card: Card, entry: Entry, ours: bool = False, within: bool = True) -
     where = tuple((condition, first.out(condition.tree)) for condition in conditions)
     kept = {n: _written_domain(d, first) for n, d in domains.items() if n not in formulas and d.kind in KINDS}
     own = {n: domains[n] for n in entry.define if within and n in domains and n not in entry.for_}
-    inside = tuple(first.out(node) for n, d in own.items() for node in _in_range(n, d))
+    inside = tuple(out for n, d in own.items() for node in _in_range(n, d) if _scalar(out := first.out(node)))
     return Written(formulas, kept, (*(node for _, node in where), *inside), where)
+
+
+def _scalar(node: tree.Node) -> bool:
+    """Whether a relation has numbers alone in it: no norm, no function of the problem, no entry of a sequence."""
+    calls = {p.function for p in node.walk() if isinstance(p, tree.Call)}
+    return calls <= SCALAR_FUNCTIONS and not any(isinstance(p, tree.Index) for p in node.walk())
 
 
 def _in_range(name: str, domain: Domain) -> tuple[tree.Node, ...]:
