@@ -45,10 +45,12 @@ def is_loaded(scheme: Scheme, estimator: Estimator, tested: bool) -> bool:
     return {scheme.function, *_asked(scheme, estimator, tested)} <= _LOADED
 
 
-def compiled_loop(function: Loop, signature: Any) -> Any:
-    """The machine code of a loop that is no cell of the table."""
+def compiled_loop(function: Loop, memory: tuple[Any, ...]) -> Any:
+    """The machine code of a loop that is no cell of the table, for memories of the types of this one."""
+    from numba import int64, typeof
+
     _LOADED.add(function)
-    return compiled(function, signature)
+    return compiled(function, int64(oracle_set_type(), int64[::1], typeof(memory)))  # type: ignore[no-untyped-call]
 
 
 def is_here(function: Loop) -> bool:

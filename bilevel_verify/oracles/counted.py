@@ -55,6 +55,15 @@ def exhausted(counts: Counts) -> bool:
 
 
 @inlined
+def spent(counts: Counts) -> bool:
+    """Whether no call is left, before one is made: who asks no further has used up the budget and moves nothing."""
+    if counts[CALLS] < counts[BUDGET]:
+        return False
+    counts[EXHAUSTED] = 1
+    return True
+
+
+@inlined
 def ask_value_f(P: OracleSet, counts: Counts, x: Vector, y: Vector, out: Vector) -> None:
     evaluate(P.value_f, x, y, out)
     count(counts, VALUE_F)

@@ -14,11 +14,9 @@ from bilevel_verify.campaign.statistics import oracle_calls
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.language import nearest
 from bilevel_verify.methods import stream
-from bilevel_verify.methods.cubic.looped import CubicLoopStepper
+from bilevel_verify.methods.engine import KernelStepper
 from bilevel_verify.methods.kernels.steps import ROWS_OF_AN_ITERATION
-from bilevel_verify.methods.plain import PlainStepper
 from bilevel_verify.methods.run import Run
-from bilevel_verify.methods.simple.looped import LoopStepper
 from bilevel_verify.oracles import named_counts
 from bilevel_verify.plot.landscape import proved
 from bilevel_verify.plot.style import MARKS, canvas, legend, line_style, picture, plain
@@ -79,10 +77,6 @@ class History:
         return self.calls[against].astype(float)
 
 
-ROW_STEPPERS = (PlainStepper, LoopStepper, CubicLoopStepper)
-"""Steppers that make one iteration where they are asked for one row."""
-
-
 def history(problem: Problem, method: str, eps: Any = None, **options: Any) -> History:
     """Run a method as :func:`bilevel_verify.solve` does and read its counts as it goes on.
 
@@ -101,7 +95,7 @@ def history(problem: Problem, method: str, eps: Any = None, **options: Any) -> H
     found: list[Place] = []
     seen, steps, seconds, outcome = 0, 0, 0.0, None
     before: Mapping[str, int] = {}
-    one = 1 if isinstance(running.stepper, ROW_STEPPERS) else ROWS_OF_AN_ITERATION
+    one = ROWS_OF_AN_ITERATION if isinstance(running.stepper, KernelStepper) else 1
     while outcome is None:
         begin = time.perf_counter()
         block, outcome = running.stepper.advance(one if seen < ROW_BY_ROW else seen // 16)

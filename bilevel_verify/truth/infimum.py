@@ -30,6 +30,7 @@ from bilevel_verify.truth.minimum.objective import Objective, PenaltyObjective, 
 from bilevel_verify.truth.minimum.periods import one_period
 from bilevel_verify.truth.minimum.separable import combined, parts_of
 from bilevel_verify.truth.minimum.term_bounds import sum_of_term_bounds
+from bilevel_verify.truth.sets.ranges import ranges_over
 from bilevel_verify.truth.sets.squares import complete_squares, with_squares
 from bilevel_verify.truth.witness.cvxpy_bridge import ConicAnswer, box_of, solve_convex
 from bilevel_verify.truth.witness.disciplined import NotRepresentable
@@ -112,7 +113,7 @@ def _convex(problem: Problem, phi: sympy.Expr, low: FloatArray, high: FloatArray
     """
     through = Points(explicit_model(problem, phi), lambda: None)
     objective = PhiObjective(through)
-    exactly = objective.smooth and is_convex(phi, problem.x, low, high)
+    exactly = objective.smooth and is_convex(phi, problem.x, ranges_over(box_of(low, high)))
     try:
         answer = None if exactly else solve_convex(phi, problem.x, box_of(low, high))
         start = None if answer is None else np.clip(answer.point, low, high)

@@ -11,7 +11,7 @@ from operator import eq, ge, gt, le, lt
 from bilevel_verify.audit.formula import read_ranges
 from bilevel_verify.audit.orders import derivations
 from bilevel_verify.audit.orders.monomials import Regime
-from bilevel_verify.audit.orders.vanishing import Hypotheses, Logarithms
+from bilevel_verify.audit.orders.vanishing import Logarithms
 from bilevel_verify.audit.scalar.claim import POSITIVE, Decision, Outcome, ScalarClaim
 from bilevel_verify.audit.scalar.monomials import Monomial, _Reader
 from bilevel_verify.language import parse, to_text, tree
@@ -113,5 +113,4 @@ def true_at(condition: tree.Node, point: Mapping[str, Fraction]) -> bool:
 
 def judged(result: tree.Node, gives: tree.Node, regime: Regime) -> Decision:
     """What the algebra says of an order whose letters are positive, and of which nothing else is known."""
-    known = Hypotheses(dict.fromkeys(regime.letters, POSITIVE), ())
-    return derivations._judge(result, gives, Logarithms(regime, known))
+    return derivations._judge(result, gives, Logarithms(regime, dict.fromkeys(regime.letters, POSITIVE)))

@@ -245,7 +245,7 @@ def test_ranges_are_asked_for_every_letter_that_is_met_once() -> None:
     )
     where = (SimpleNamespace(tree=parse("a >= b")), SimpleNamespace(tree=parse("a >= unknown")))
     entry: Any = SimpleNamespace(regime=(), premise=(), where=where, settings=(), for_={}, define={}, substitute={})
-    found = regimes.conditions_of(card, entry, (parse("a"), parse("O(1)")))
+    found = regimes._conditions(card, entry, (parse("a"), parse("O(1)")))
     assert {to_text(c) for c in found} == {to_text(parse(t)) for t in ("a >= b", "b >= 1", "b <= c")}
     assert len(found) == 3
 

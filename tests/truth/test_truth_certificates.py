@@ -12,12 +12,14 @@ import sympy
 
 import bilevel_verify as bv
 from bilevel_verify.numbers.rounding import precision
+from bilevel_verify.problems.feasible import Box
 from bilevel_verify.truth.arithmetic.krawczyk import krawczyk
 from bilevel_verify.truth.functions.limits import limit_at_infinity
 from bilevel_verify.truth.functions.model import Function
 from bilevel_verify.truth.functions.profiles import profile_kind
 from bilevel_verify.truth.functions.quadratics import affine_form, ldl, quadratic_of
 from bilevel_verify.truth.minimum.convex_minimum import is_convex, positive_semidefinite
+from bilevel_verify.truth.sets.ranges import ranges_over
 from bilevel_verify.truth.sets.squares import complete_squares
 from bilevel_verify.truth.simple_bilevel import supported
 from bilevel_verify.truth.simple_bilevel.certified_minimum import _nonnegative, certified_minimum, holds_in
@@ -257,7 +259,7 @@ def test_our_own_mistakes_are_not_taken_for_unknown_convexity(monkeypatch: pytes
     ],
 )  # fmt: skip
 def test_convexity_on_a_box(expression: Any, low: float, high: float, yes: bool) -> None:
-    assert is_convex(expression, X, np.full(2, float(low)), np.full(2, float(high))) == yes
+    assert is_convex(expression, X, ranges_over(Box((low, low), (high, high)))) == yes
 
 
 # ---- the path in high precision and what it proves -----------------------------------------------------------------

@@ -6,14 +6,15 @@ import contextlib
 from fractions import Fraction
 from math import inf
 
+import numpy as np
 import pytest
 import sympy
 
 import bilevel_verify as bv
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.problems.feasible import Box
-from bilevel_verify.truth.functions.quadratics import least_on_box
 from bilevel_verify.truth.functions.structure import Ridge, pole_inside
+from bilevel_verify.truth.sets.ranges import ranges_over
 from bilevel_verify.truth.witness.cvxpy_bridge import box_of, solve_convex
 from bilevel_verify.truth.witness.disciplined import NotRepresentable
 
@@ -55,9 +56,14 @@ def test_a_quotient_in_a_logarithm_has_values_where_both_are_negative() -> None:
 
 def test_least_values_of_affine_forms_are_exact() -> None:
     third = Fraction(1, 3)
-    assert least_on_box(((third, Fraction(-1)), third), [-1.0, -inf], [inf, 2.0]) == -2
-    assert least_on_box(((third, Fraction(1)), third), [-1.0, -inf], [inf, 2.0]) is None
-    assert least_on_box(((third, Fraction(0)), third), [-1.0, -inf], [inf, inf]) == 0
+    low, high = np.array([-1.0, -inf]), np.array([inf, 2.0])
+    over, free = ranges_over(box_of(low, high)), ranges_over(box_of(low, np.array([inf, inf])))
+    assert over is not None
+    assert free is not None
+    assert over((third, Fraction(-1)), third)[0] == -2
+    assert over((third, Fraction(1)), third)[0] == -inf
+    assert free((third, Fraction(0)), third)[0] == 0
     ridges = [Ridge(1 / X, X, (Fraction(1),), -third, "strict")]
-    assert pole_inside(ridges, [float(third)], [inf])  # the float below 1/3
-    assert not pole_inside(ridges, [float(third) + 1e-16], [inf])
+    assert pole_inside(ridges, ranges_over(Box((float(third),), (inf,))))  # the float below 1/3
+    assert not pole_inside(ridges, ranges_over(Box((float(third) + 1e-16,), (inf,))))
+    assert pole_inside(ridges, None)

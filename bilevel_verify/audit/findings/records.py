@@ -36,7 +36,7 @@ def with_records(card: Card, entry: Entry, found: Sequence[Finding]) -> list[Fin
                     f for f in findings if f.row.kind == "units" and f.row.verdict == "refuted" and _names(claim, f)
                 ]
                 if not (claim.refuted.never == "units" and units):
-                    findings += _of_claim(card, entry, claim, claim.refuted)  # units that agree refute nothing
+                    findings += _of_claim(card, entry, claim, claim.refuted)
     return findings
 
 

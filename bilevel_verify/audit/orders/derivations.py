@@ -15,18 +15,10 @@ from typing import Any
 
 from sympy import sympify
 
-from bilevel_verify.audit.orders.growth import Growth, compare, growth_of, same_monomial
+from bilevel_verify.audit.orders.growth import ONE, Growth, compare, growth_of, same_monomial
 from bilevel_verify.audit.orders.monomials import Clauses, Monomial, NoOrder, Ray, Regime
-from bilevel_verify.audit.orders.regimes import (
-    conditions_of,
-    domain_of,
-    finite,
-    hidden,
-    regime_of,
-    satisfied,
-    substitutions,
-)
-from bilevel_verify.audit.orders.vanishing import Hypotheses, Logarithms
+from bilevel_verify.audit.orders.regimes import domain_of, finite, hidden, regime_of, satisfied, substitutions
+from bilevel_verify.audit.orders.vanishing import Logarithms
 from bilevel_verify.audit.scalar.claim import POSITIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.scalar.linear import linear_form
@@ -132,10 +124,9 @@ def _of_sizes(card: Card, entry: Derivation, names: Iterable[str]) -> None:
 def _logarithms(
     card: Card, entry: Derivation, between: tuple[tree.Node, tree.Node], bounded: frozenset[str]
 ) -> Logarithms:
-    conditions = conditions_of(card, entry, between)
-    names = set().union(*(free_letters(node) for node in (*between, *conditions))) - NUMBERS
-    domains = {n: domain_of(card, entry, n) or POSITIVE for n in sorted(names)}
-    return Logarithms(regime_of(card, entry, between, bounded), Hypotheses(domains, conditions))
+    regime = regime_of(card, entry, between, bounded)
+    names = set().union(*(free_letters(node) for node in (*between, *regime.conditions))) - NUMBERS
+    return Logarithms(regime, {n: domain_of(card, entry, n) or POSITIVE for n in sorted(names)})
 
 
 def _judge(result: tree.Node, gives: tree.Node, logarithms: Logarithms) -> Decision:
@@ -172,10 +163,10 @@ def _above(result: tree.Node, gives: tree.Node, logarithms: Logarithms) -> Decis
     if less is not None and _may_fall(less, regime):
         raise NoOrder("a logarithm that is taken away and may be negative")
     falls, whole = _may_fall(right, regime), (left, right)
-    rising = tuple(clauses for m in _monomials(right) for clauses, _ in m.signs) if falls else ()
+    rising = tuple(clauses for m in right.monomials for clauses, _ in m.signs) if falls else ()
     if _symbol(gives) == "softO":  # it hides every power of logarithms
         left, right = left.without_logs(), right.without_logs()
-    alike = not falls or [m.signs for m in _monomials(left)] == [m.signs for m in _monomials(right)]
+    alike = not falls or [m.signs for m in left.monomials] == [m.signs for m in right.monomials]
     same = alike and less is None and same_monomial(left, right)
     larger = right if less is None else right.largest(less)
     ray = None if same else compare(left, larger, replace(regime, rising=rising), signed=True)
@@ -261,15 +252,10 @@ def _signed(node: tree.Node) -> tuple[tree.Node, tree.Node | None]:
     return (x[0] if len(x) == 1 else tree.Add(x) for x in (added, taken))  # type: ignore[return-value]
 
 
-def _monomials(growth: Growth) -> list[Monomial]:
-    return [monomial for clause in growth.clauses for monomial in clause]
-
-
 def _may_fall(growth: Growth, regime: Regime) -> bool:
     """Whether what some logarithm is taken of falls to 0 along a direction of the regime."""
-    one = Growth(((Monomial({}),),))
-    written = {clauses for m in _monomials(growth) for clauses, _ in m.signs}
-    return any(compare(one, _of_clauses(clauses), regime) is not None for clauses in sorted(written))
+    written = {clauses for m in growth.monomials for clauses, _ in m.signs}
+    return any(compare(ONE, _of_clauses(clauses), regime) is not None for clauses in sorted(written))
 
 
 def _of_clauses(clauses: Clauses) -> Growth:

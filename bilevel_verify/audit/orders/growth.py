@@ -41,6 +41,11 @@ class Growth:
     clauses: tuple[tuple[Monomial, ...], ...]
 
     @property
+    def monomials(self) -> tuple[Monomial, ...]:
+        """Every monomial, clause by clause."""
+        return tuple(monomial for clause in self.clauses for monomial in clause)
+
+    @property
     def monomial(self) -> Monomial | None:
         """The only monomial, if there is just one."""
         return self.clauses[0][0] if len(self.clauses) == 1 and len(self.clauses[0]) == 1 else None
@@ -81,6 +86,9 @@ class Growth:
         return Growth(
             tuple(_reduced(tuple(Monomial(m.exponents, signs=m.signs) for m in clause)) for clause in self.clauses)
         )
+
+
+ONE = Growth(((CONSTANT,),))
 
 
 def growth_of(node: tree.Node, spans: Spans = NONE) -> Growth:

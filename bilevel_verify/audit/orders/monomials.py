@@ -154,6 +154,7 @@ class Regime:
     grid : values of the exponent letters that the hypotheses admit; None for the usual grid of their ranges.
     fixed : letters that do not move (hidden by the order symbols of the paper).
     rising : what is asked not to fall to 0.
+    conditions : every hypothesis, written out.
     """
 
     letters: tuple[str, ...]
@@ -164,6 +165,7 @@ class Regime:
     grid: tuple[Mapping[str, Fraction], ...] | None = None
     fixed: frozenset[str] = frozenset()
     rising: tuple[Clauses, ...] = ()
+    conditions: tuple[Node, ...] = ()
 
 
 def rational(value: sympy.Expr) -> Fraction:

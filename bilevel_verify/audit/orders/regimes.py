@@ -41,7 +41,7 @@ def regime_of(card: Card, entry: Derivation, sides: Iterable[tree.Node], bounded
     bounded : letters that stay in a finite range because they stand in exponents.
     """
     sides = tuple(sides)
-    conditions = conditions_of(card, entry, sides)
+    conditions = _conditions(card, entry, sides)
     names = set().union(*(free_letters(node) for node in (*sides, *conditions))) - NUMBERS - bounded
     bounds: list[Bound] = []
     unread: list[tree.Node] = []
@@ -64,6 +64,7 @@ def regime_of(card: Card, entry: Derivation, sides: Iterable[tree.Node], bounded
         unread=tuple(unread),
         grid=_grid(spans, tied, whole),
         fixed=hidden(card, sides),
+        conditions=conditions,
     )
 
 
@@ -97,7 +98,7 @@ def substitutions(entry: Derivation) -> dict[str, tree.Node]:
     return {name: value.tree for name, value in {**entry.define, **entry.substitute}.items()}
 
 
-def conditions_of(card: Card, entry: Derivation, sides: tuple[tree.Node, ...]) -> tuple[tree.Node, ...]:
+def _conditions(card: Card, entry: Derivation, sides: tuple[tree.Node, ...]) -> tuple[tree.Node, ...]:
     """Every hypothesis about the letters, written out, without repetitions."""
     values = substitutions(entry)
     stated = [_plain(part) for e in _stated(card, entry) for part in _parts(written_out(e.tree, values))]
@@ -312,7 +313,7 @@ def _speed(node: tree.Node, direction: Mapping[str, Fraction], at: Mapping[str, 
 
 
 def _has_logarithm(growth: Growth) -> bool:
-    return any(m.logs or m.taken for clause in growth.clauses for m in clause)
+    return any(m.logs or m.taken for m in growth.monomials)
 
 
 def _spans(at: Mapping[str, Fraction]) -> Spans:

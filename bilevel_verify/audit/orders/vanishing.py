@@ -15,7 +15,7 @@ from itertools import product
 
 import sympy
 
-from bilevel_verify.audit.orders.growth import Growth, compare, growth_of
+from bilevel_verify.audit.orders.growth import ONE, Growth, compare, growth_of
 from bilevel_verify.audit.orders.monomials import Monomial, NoOrder, Regime
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
@@ -25,20 +25,6 @@ from bilevel_verify.theorems.card_parts import Domain
 ABOVE_ONE = tree.Number(Fraction(17, 16))
 """Arguments above this are away from 1."""
 EFFORT = 2.0
-ONE = Growth(((Monomial({}),),))
-
-
-@dataclass(frozen=True)
-class Hypotheses:
-    """What is known of the letters of a comparison: their ranges, and every condition, written out."""
-
-    domains: Mapping[str, Domain]
-    conditions: tuple[tree.Node, ...]
-
-    def prove(self, left: tree.Node, op: str, right: tree.Node) -> bool:
-        """Whether a relation holds for all letters."""
-        claim = ScalarClaim(left, op, right, self.domains, self.conditions)
-        return decide(claim, effort=EFFORT).outcome == "proved"
 
 
 @dataclass
@@ -47,18 +33,20 @@ class Logarithms:
 
     Attributes
     ----------
+    domains : the ranges of all letters, those of the conditions of the regime included.
     conventional : arguments whose logarithm was taken to be at least 1, in the order in which that was needed.
     """
 
     regime: Regime
-    known: Hypotheses
+    domains: Mapping[str, Domain]
     conventional: list[tree.Node] = field(default_factory=list)
     _away: dict[tree.Node, bool] = field(default_factory=dict)
 
     def away(self, argument: tree.Node) -> bool:
         """Whether an argument is above 1 by a margin wherever the hypotheses hold."""
         if argument not in self._away:
-            self._away[argument] = self.known.prove(argument, ">=", ABOVE_ONE)
+            claim = ScalarClaim(argument, ">=", ABOVE_ONE, self.domains, self.regime.conditions)
+            self._away[argument] = decide(claim, effort=EFFORT).outcome == "proved"
         return self._away[argument]
 
     def large(self, argument: tree.Node) -> bool:
@@ -90,7 +78,7 @@ class Logarithms:
 
     def _vanishing(self, left: Growth, right: Growth) -> Iterator[tree.Node]:
         """Arguments of logarithms that the smaller side has less of than the larger, and that may come near 1."""
-        for one, other in product(_monomials(left), _monomials(right)):
+        for one, other in product(left.monomials, right.monomials):
             for argument in {**one.taken, **other.taken}:
                 here, there = (sympy.sympify(m.taken.get(argument, 0)) for m in (one, other))
                 gap = sympy.cancel(there - here)
@@ -111,7 +99,3 @@ class Logarithms:
         if not self.conventional:
             return ""
         return "; " + ", ".join(f"log({to_text(a)})" for a in self.conventional) + " taken to be at least 1"
-
-
-def _monomials(growth: Growth) -> list[Monomial]:
-    return [monomial for clause in growth.clauses for monomial in clause]

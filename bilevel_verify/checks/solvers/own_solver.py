@@ -58,11 +58,10 @@ def run_own(
 
         precision = mpmath.workdps(digits)
     with precision:
-        units = [FINE]
         ask = _in_floats if digits is None else _in_digits
-        result, start, asked = ask(problem, solver, parameters, x0, calls, units)
+        result, start, asked, unit = ask(problem, solver, parameters, x0, calls)
         run = _run_of(problem, result, start, parameters, options, restarts, _name(solver))
-        return replace(_counted(run, asked), rounding=max(*units, coarsest(result)))
+        return replace(_counted(run, asked), rounding=max(unit, coarsest(result)))
 
 
 def _counted(run: Run, asked: Oracles) -> Run:
@@ -76,23 +75,16 @@ def _counted(run: Run, asked: Oracles) -> Run:
 
 
 def _in_floats(
-    problem: Problem,
-    solver: Callable[..., object],
-    parameters: Mapping[str, object],
-    x0: np.ndarray,
-    calls: int | None,
-    units: list[float],
-) -> tuple[Any, np.ndarray, Oracles]:
-    """What the solver handed back, where it started, and the oracles that it asked.
-
-    ``units[0]`` becomes that of the narrowest floats that it asked with.
-    """
+    problem: Problem, solver: Callable[..., object], parameters: Mapping[str, object], x0: np.ndarray, calls: int | None
+) -> tuple[Any, np.ndarray, Oracles, float]:
+    """What the solver handed back, where it started, the oracles that it asked, the unit of its narrowest floats."""
     from bilevel_verify.oracles import oracles
 
-    asked = oracles(problem, budget=calls)
+    asked, unit = oracles(problem, budget=calls), FINE
 
     def notice(points: object) -> None:
-        units[0] = max(units[0], coarsest(points))
+        nonlocal unit
+        unit = max(unit, coarsest(points))
 
     try:
         result = solver(HandedOracles(asked, notice), x0.copy(), dict(parameters))
@@ -101,7 +93,7 @@ def _in_floats(
     except Exception as error:  # the user's code: whatever it raises is no word of ours about precision
         said = f"{type(error).__name__}: {error}{_remedy(error, parameters)}"
         raise SolverError(f"the solver {_name(solver)!r} raised {said}") from error
-    return result, x0, asked
+    return result, x0, asked, unit
 
 
 def _remedy(error: Exception, parameters: Mapping[str, object]) -> str:
@@ -120,13 +112,8 @@ def _remedy(error: Exception, parameters: Mapping[str, object]) -> str:
 
 
 def _in_digits(
-    problem: Problem,
-    solver: Callable[..., object],
-    parameters: Mapping[str, object],
-    x0: np.ndarray,
-    calls: int | None,
-    units: list[float],
-) -> tuple[Any, np.ndarray, Oracles]:
+    problem: Problem, solver: Callable[..., object], parameters: Mapping[str, object], x0: np.ndarray, calls: int | None
+) -> tuple[Any, np.ndarray, Oracles, float]:
     """The same on arrays of mpmath numbers; a solver that cannot do with them says so by raising."""
     from bilevel_verify.oracles.precise import PreciseOracles
 
@@ -139,7 +126,7 @@ def _in_digits(
         raise
     except Exception as error:  # the user's code, which may do anything with numbers that are no floats
         raise NotImplementedError(f"{type(error).__name__}: {error}") from error
-    return result, start, asked
+    return result, start, asked, FINE
 
 
 def _name(solver: Callable[..., object]) -> str:

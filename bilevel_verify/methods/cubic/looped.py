@@ -62,7 +62,7 @@ class CubicLoopStepper:
         counts = new_counts(setup.budget[0])
         self.counts: Any = counts if compiled else counts.tolist()
         self.memory = self._memory()
-        self.function: Any = compiled_loop(loops.cubic_loop, _signature()) if compiled else loops.cubic_loop
+        self.function: Any = compiled_loop(loops.cubic_loop, self.memory) if compiled else loops.cubic_loop
         self._first = 0
 
     def _memory(self) -> loops.CubicMemory:
@@ -153,13 +153,3 @@ class CubicLoopStepper:
         columns = {name: rows[:, end - size : end] for name, size, end in zip(names, sizes, ends)}
         order = ("x", *self.plan.sequences)
         return Block(np.zeros(len(k), dtype=np.int64), k, {name: columns[name] for name in order})
-
-
-def _signature() -> Any:
-    from numba import float64, int64, types
-
-    from bilevel_verify.oracles.compiling import oracle_set_type
-
-    make: Any = types.NamedTuple
-    memory = make([int64[::1], float64[::1], *[float64[:, ::1]] * 9], loops.CubicMemory)
-    return int64(oracle_set_type(), int64[::1], memory)

@@ -25,7 +25,7 @@ from bilevel_verify.methods.kernels import state
 from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.kernels.vectors import copy_into, is_finite
 from bilevel_verify.methods.plain import FAR
-from bilevel_verify.oracles.convention import BUDGET, CALLS, EXHAUSTED, Counts
+from bilevel_verify.oracles.convention import Counts
 from bilevel_verify.oracles.counted import (
     ask_grad_f,
     ask_grad_x_f,
@@ -34,8 +34,9 @@ from bilevel_verify.oracles.counted import (
     ask_grad_y_g,
     ask_hess_f,
     ask_hess_g,
+    spent,
 )
-from bilevel_verify.oracles.jit import inlined, loop
+from bilevel_verify.oracles.jit import loop
 
 STEP, ROWS, LENGTH, MOST, KEPT, KIND, TEST, K_LOWER, K_PENALTY = range(9)
 WHOLES = 9
@@ -77,15 +78,6 @@ class CubicMemory(NamedTuple):
     right: Rows
     hessians: Rows
     trace: Rows
-
-
-@inlined
-def spent(counts: Counts) -> bool:
-    """Whether no call is left."""
-    if counts[CALLS] < counts[BUDGET]:
-        return False
-    counts[EXHAUSTED] = 1
-    return True
 
 
 @loop

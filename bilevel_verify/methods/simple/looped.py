@@ -121,7 +121,7 @@ class LoopStepper:
         self.counts: Any = counts if self.compiled else counts.tolist()
         with self._precision():
             self.memory = self._memory(known)
-        self.function = compiled_loop(looped.function, _signature()) if self.compiled else looped.function
+        self.function = compiled_loop(looped.function, self.memory) if self.compiled else looped.function
         self._first = 0
 
     def _precision(self) -> AbstractContextManager[Any]:
@@ -206,14 +206,3 @@ class LoopStepper:
         names = ("x", *self.looped.sequences)
         columns = {name: rows[:, place * n : min((place + 1) * n, rows.shape[1])] for place, name in enumerate(names)}
         return Block(np.zeros(len(k), dtype=np.int64), k, columns)
-
-
-def _signature() -> Any:
-    from numba import float64, int64, types
-
-    from bilevel_verify.oracles.compiling import oracle_set_type
-
-    make: Any = types.NamedTuple
-    vector, table = float64[::1], float64[:, ::1]
-    memory = make([int64[::1], vector, table, vector, vector, table], loops.SimpleMemory)
-    return int64(oracle_set_type(), int64[::1], memory)

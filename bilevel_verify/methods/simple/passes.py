@@ -29,24 +29,15 @@ from bilevel_verify.methods.simple.loops import (
 )
 from bilevel_verify.methods.simple.loops import MOMENTUM as T
 from bilevel_verify.methods.simple.sets import GRADIENT, NEXT, NORMAL, SUMS, TARGET, UNIT, U, X, Y, project_onto
-from bilevel_verify.oracles.convention import BUDGET, CALLS, EXHAUSTED, Counts
-from bilevel_verify.oracles.counted import ask_grad_f, ask_grad_g, ask_value_g
-from bilevel_verify.oracles.jit import inlined, loop
+from bilevel_verify.oracles.convention import Counts
+from bilevel_verify.oracles.counted import ask_grad_f, ask_grad_g, ask_value_g, spent
+from bilevel_verify.oracles.jit import loop
 
 FAR = 1e150
 """Iterates beyond this size have diverged."""
 AVERAGE = U
 FIRST, SECOND, THIRD, FOURTH = range(REALS, REALS + 4)
 """Places of the letters of a method."""
-
-
-@inlined
-def spent(counts: Counts) -> bool:
-    """Whether no call is left; a pass that is cut by this moves nothing."""
-    if counts[CALLS] < counts[BUDGET]:
-        return False
-    counts[EXHAUSTED] = 1
-    return True
 
 
 @loop

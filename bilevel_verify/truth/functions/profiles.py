@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import sympy
+from numpy.typing import NDArray
 
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.truth.functions.quadratics import affine_form
 
+FloatArray = NDArray[np.float64]
 STRICTLY_CONVEX = frozenset("exp softplus logcosh cosh".split())
 """Atoms with a positive second derivative on the whole line."""
 
@@ -95,28 +99,22 @@ def _convex_analytic(profile: sympy.Expr, t: sympy.Symbol, ends: tuple[float, fl
         for a in profile.atoms(sympy.Function)
     ):
         return False
-    if _positive_second_derivative(profile, t):
-        return True
-    bounded = ends is not None and -np.inf < ends[0] < ends[1] < np.inf
-    return ends is not None and bounded and _convex_between(profile, t, *ends)
+    curvature = _curvature_of(profile, t)
+    if curvature is None or _positive_second_derivative(profile, t, curvature):
+        return curvature is not None
+    return ends is not None and -np.inf < ends[0] < ends[1] < np.inf and _convex_between(curvature, *ends)
 
 
-def _convex_between(profile: sympy.Expr, t: sympy.Symbol, low: float, high: float) -> bool:
+Curvature = Callable[[FloatArray, FloatArray], FloatArray]
+"""Ends of intervals -> lower ends of h'' on them."""
+
+
+def _convex_between(curvature: Curvature, low: float, high: float) -> bool:
     """Interval proof that ``h'' > 0`` on a bounded range but at isolated zeros: pieces are halved."""
-    from bilevel_verify.intervals.arithmetics import IntervalArithmetic
-    from bilevel_verify.intervals.batch import Interval
-    from bilevel_verify.symbolic.differentiate import hessian
-    from bilevel_verify.symbolic.program import program_of
-
-    try:
-        program = hessian(program_of(profile, [t]))
-    except BilevelVerifyError:  # an atom without a second derivative
-        return False
     grid, positive = np.linspace(low, high, PIECES + 1), False
     lo, hi = grid[:-1], grid[1:]
     for _ in range(ROUNDS):
-        with np.errstate(all="ignore"):
-            least = np.broadcast_to(program.run(IntervalArithmetic(), [Interval(lo, hi)])[0].lo, lo.shape)
+        least = curvature(lo, hi)
         positive, left = positive or bool(np.any(least > 0)), ~(least >= 0)
         if not left.any():
             return positive
@@ -125,32 +123,38 @@ def _convex_between(profile: sympy.Expr, t: sympy.Symbol, low: float, high: floa
     return False
 
 
-def _positive_second_derivative(profile: sympy.Expr, t: sympy.Symbol) -> bool:
-    """Interval proof that ``h'' >= 0`` on a covering of the line (of the half line, if h has a logarithm or a root)."""
+def _curvature_of(profile: sympy.Expr, t: sympy.Symbol) -> Curvature | None:
+    """The second derivative in intervals; None where an atom has none."""
     from bilevel_verify.intervals.arithmetics import IntervalArithmetic
     from bilevel_verify.intervals.batch import Interval
     from bilevel_verify.symbolic.differentiate import hessian
     from bilevel_verify.symbolic.program import program_of
 
-    half_line = bool(profile.atoms(sympy.log)) or any(
-        p.exp.is_Rational and (p.exp < 0 or not p.exp.is_Integer) for p in profile.atoms(sympy.Pow)
-    )
-    form = None
-    if half_line:
-        form = _domain_start(profile, t)
     try:
         program = hessian(program_of(profile, [t]))
     except BilevelVerifyError:  # an atom without a second derivative
-        return False
+        return None
+
+    def least(lo: FloatArray, hi: FloatArray) -> FloatArray:
+        with np.errstate(all="ignore"):
+            return np.broadcast_to(program.run(IntervalArithmetic(), [Interval(lo, hi)])[0].lo, lo.shape)
+
+    return least
+
+
+def _positive_second_derivative(profile: sympy.Expr, t: sympy.Symbol, curvature: Curvature) -> bool:
+    """Interval proof that ``h'' >= 0`` on a covering of the line (of the half line, if h has a logarithm or a root)."""
+    half_line = bool(profile.atoms(sympy.log)) or any(
+        p.exp.is_Rational and (p.exp < 0 or not p.exp.is_Integer) for p in profile.atoms(sympy.Pow)
+    )
+    form = _domain_start(profile, t) if half_line else None
     grid = np.concatenate([[-np.inf], -np.logspace(3, -6, 200), [0.0], np.logspace(-6, 3, 200), [np.inf]])
     if form is not None:
         slope, root = form
         grid = root + np.concatenate([[0.0], np.logspace(-6, 4, 300), [np.inf]]) * np.sign(slope)
         grid = np.sort(grid)
-    boxes = Interval(grid[:-1], grid[1:])
-    with np.errstate(all="ignore"):
-        out = program.run(IntervalArithmetic(), [boxes])[0]
-    return bool(np.all(np.broadcast_to(out.lo, boxes.lo.shape) >= 0)) and bool(np.any(out.lo > 0))
+    least = curvature(grid[:-1], grid[1:])
+    return bool(np.all(least >= 0)) and bool(np.any(least > 0))
 
 
 def _domain_start(profile: sympy.Expr, t: sympy.Symbol) -> tuple[float, float] | None:

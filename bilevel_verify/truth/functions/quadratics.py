@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import isfinite
 
 import numpy as np
 import sympy
@@ -156,16 +155,3 @@ def affine_form(expression: sympy.Expr, z: Sequence[sympy.Symbol]) -> tuple[tupl
     if found is None or any(v for row in found.Q for v in row):
         return None
     return tuple(found.q), found.c
-
-
-def least_on_box(
-    form: tuple[Sequence[Fraction], Fraction], low: Sequence[float] | FloatArray, high: Sequence[float] | FloatArray
-) -> Fraction | None:
-    """The least value of an affine form on a box with possibly infinite ends, exactly; None if there is none."""
-    total = form[1]
-    for slope, ends in zip(form[0], zip(low, high)):
-        end = float(ends[0 if slope > 0 else 1])
-        if slope and not isfinite(end):
-            return None
-        total += slope * Fraction(end) if slope else Fraction(0)
-    return total

@@ -17,7 +17,7 @@ import sympy
 from numpy.typing import NDArray
 
 from bilevel_verify.truth.functions.profiles import profile_kind
-from bilevel_verify.truth.functions.quadratics import Quadratic, affine_form, least_on_box, quadratic_of
+from bilevel_verify.truth.functions.quadratics import Quadratic, affine_form, quadratic_of
 
 FloatArray = NDArray[np.float64]
 Ranges = Callable[[Sequence[Fraction], Fraction], tuple[float, float]]
@@ -85,10 +85,9 @@ def structure_of(expression: sympy.Expr, z: Sequence[sympy.Symbol], ranges: Rang
     return Structure(quadratic, tuple(ridges))
 
 
-def pole_inside(ridges: Iterable[Ridge], low: FloatArray, high: FloatArray, ranges: Ranges | None = None) -> str:
-    """A ridge with a pole that a box reaches beyond; empty if there is none.
+def pole_inside(ridges: Iterable[Ridge], over: Ranges | None) -> str:
+    """A ridge with a pole that a set (None: the whole space) reaches beyond; empty if there is none.
 
-    ``ranges`` : ends of affine forms on a smaller set, where that is the one that counts.
     A negative power is convex on either side of its pole (or concave on one), so on a set only where its base, an
     affine form, is nowhere negative.
     """
@@ -97,10 +96,7 @@ def pole_inside(ridges: Iterable[Ridge], low: FloatArray, high: FloatArray, rang
             if not power.exp.is_negative or power.base.is_number:
                 continue
             form = affine_form(power.base, [ridge.symbol])
-            ends = None if form is None else _of_z(ridge, form)
-            least = None if ends is None else least_on_box(ends, low, high)
-            inside = ends is not None and ranges is not None and ranges(*ends)[0] >= 0
-            if not inside and (least is None or least < 0):
+            if form is None or over is None or over(*_of_z(ridge, form))[0] < 0:
                 return f"the term {str(ridge.profile).replace(str(ridge.symbol), 't')[:80]}, t affine, has a pole there"
     return ""
 

@@ -32,20 +32,19 @@ FloatArray = NDArray[np.float64]
 MOST_VARIABLES = 80
 
 
-def is_convex(
-    phi: sympy.Expr, x: tuple[sympy.Symbol, ...], low: FloatArray, high: FloatArray, ranges: Ranges | None = None
-) -> bool:
-    """Exactly, on a box: a positive semidefinite quadratic (LDL') plus convex functions of affine forms.
+def is_convex(phi: sympy.Expr, x: tuple[sympy.Symbol, ...], over: Ranges | None, within: Ranges | None = None) -> bool:
+    """Exactly, on a set: a positive semidefinite quadratic (LDL') plus convex functions of affine forms.
 
     Parameters
     ----------
-    ranges : of affine forms over a smaller set, where convexity on that set is asked for.
+    over : ranges of affine forms on the set, beyond which poles have to lie; None for the whole space.
+    within : the same, where functions that are convex on these ranges alone are good enough.
     """
     with ball_ends():
-        structure = structure_of(phi, x, ranges)
+        structure = structure_of(phi, x, within)
     if structure.missing or not positive_semidefinite(structure.quadratic.Q):
         return False
-    return not pole_inside(structure.ridges, low, high, ranges)
+    return not pole_inside(structure.ridges, over)
 
 
 def positive_semidefinite(matrix: Any) -> bool:

@@ -25,12 +25,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputError, MathematicalError, SolverFailure
 from bilevel_verify.numbers.rounding import float_above, float_below
-from bilevel_verify.problems.feasible import Box, Orthant, WholeSpace
+from bilevel_verify.problems.feasible import WholeSpace
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
 from bilevel_verify.truth.lower_level.points import frobenius
 from bilevel_verify.truth.sets.convex import Constraints, Solution, minimise_convex, polish, project_reduced
 from bilevel_verify.truth.sets.polyhedra import Reduced, reduce
-from bilevel_verify.truth.sets.projections import bounds, project
+from bilevel_verify.truth.sets.projections import project
 from bilevel_verify.truth.sets.ranges import ranges_over
 from bilevel_verify.truth.simple_bilevel.argmin import describe_argmin, solution_set
 from bilevel_verify.truth.simple_bilevel.certificate import certificate
@@ -194,14 +194,11 @@ class SimpleTruth(Posed):
         from bilevel_verify.truth.minimum.convex_minimum import is_convex
         from bilevel_verify.truth.witness.disciplined import convex_by_rules
 
-        low, high = np.full(self.n, -np.inf), np.full(self.n, np.inf)
-        if isinstance(self.problem.feasible, Box | Orthant):
-            low, high = bounds(self.problem.feasible, self.n)
         assert self.problem.g is not None
-        ranges = ranges_over(self.problem.feasible)
+        over = ranges_over(self.problem.feasible)
 
         def certain(e: sympy.Expr) -> bool:
-            return is_convex(e, self.problem.x, low, high, ranges) or convex_by_rules(e, self.problem.x)
+            return is_convex(e, self.problem.x, over, over) or convex_by_rules(e, self.problem.x)
 
         return certain(self.problem.f), certain(self.problem.g)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,9 @@ from numpy.typing import NDArray
 
 from bilevel_verify.errors import SolverFailure
 from bilevel_verify.problems.feasible import Box, FeasibleSet, WholeSpace
-from bilevel_verify.truth.functions.quadratics import affine_form, least_on_box
+from bilevel_verify.truth.functions.quadratics import affine_form
 from bilevel_verify.truth.sets.polyhedra import Reduced, describe
+from bilevel_verify.truth.sets.ranges import ranges_over
 from bilevel_verify.truth.witness.disciplined import NotRepresentable, Translator
 
 FloatArray = NDArray[np.float64]
@@ -125,7 +125,8 @@ def _check_domains(translator: Translator, constraints: list[Any], box: Feasible
         if not inner.is_convex():
             raise NotRepresentable(f"the term {term} is convex only where its base is >= 0, which was not verified")
         if exactly:
-            least: Fraction | float = _least_exactly(translator, base, box)
+            form, over = affine_form(base, translator.symbols), ranges_over(box)
+            least = -np.inf if form is None or over is None else over(*form)[0]
             inside = least >= 0
         else:
             least = _least_by_solver(translator, inner, constraints)
@@ -133,16 +134,8 @@ def _check_domains(translator: Translator, constraints: list[Any], box: Feasible
         if not inside:
             raise NotRepresentable(
                 f"the term {term} is convex only where its base is >= 0, and the feasible set reaches further "
-                f"(least value of the base {float(least):.6g})"
+                f"(least value of the base {least:.6g})"
             )
-
-
-def _least_exactly(translator: Translator, base: sympy.Expr, box: FeasibleSet | None) -> Fraction | float:
-    n = len(translator.symbols)
-    low, high = (box.lo, box.hi) if isinstance(box, Box) else ((-np.inf,) * n, (np.inf,) * n)
-    form = affine_form(base, translator.symbols)
-    least = None if form is None else least_on_box(form, low, high)
-    return -np.inf if least is None else least
 
 
 def _least_by_solver(translator: Translator, inner: Any, constraints: list[Any]) -> float:
