@@ -22,10 +22,11 @@ from bilevel_verify.truth.functions.model import Model, model_of
 from bilevel_verify.truth.functions.quadratics import quadratic_of
 from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
+from bilevel_verify.truth.minimum.attainment import attains, on_unbounded_range
 from bilevel_verify.truth.minimum.convex_minimum import convex_minimum, is_convex
 from bilevel_verify.truth.minimum.descent import descend
 from bilevel_verify.truth.minimum.effort import FEW_X, FEW_Y
-from bilevel_verify.truth.minimum.minimum import Minimum, attained_value, lower_bounds, minimise_phi, split
+from bilevel_verify.truth.minimum.minimum import Minimum, attained_value, minimise_phi
 from bilevel_verify.truth.minimum.objective import Objective, PenaltyObjective, PhiObjective
 from bilevel_verify.truth.minimum.periods import one_period
 from bilevel_verify.truth.minimum.separable import combined, parts_of
@@ -69,7 +70,9 @@ def _attained_inside(problem: Problem, objective: Objective, found: Minimum) -> 
     x = np.clip(found.x, *inner)
     with ball_ends():
         upper = float(objective.at(x[None]).value.hi[0])
-    return replace(found, x=x, upper=np.inf if np.isnan(upper) else upper)
+    upper = np.inf if np.isnan(upper) else upper
+    attained = found.attained if found.attained is not True or attains(objective, *inner, upper) else None
+    return replace(found, x=x, upper=upper, attained=attained)
 
 
 def _on_box(problem: Problem, points: Points, low: FloatArray, high: FloatArray) -> Minimum:
@@ -89,12 +92,12 @@ def _on_box(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
         seen = convex.upper == -np.inf and falls_without_end(problem, explicit, points)
         return _without_end(problem, f"not bounded below: {seen}", True) if seen else _raised(convex, floor)
     if bounded:
-        found = _noted(minimise_phi(objective, low, high), convex)
+        found = _noted(_on_bounded_box(objective, low, high), convex)
         return _best_floor(problem, points, _raised(found, floor), low, high)
     period = one_period(problem, points, low, high)
     if period is not None:
         start = np.where(np.isfinite(low) & np.isfinite(high), low, 0.0)
-        found = minimise_phi(objective, start, period[0])
+        found = _on_bounded_box(objective, start, period[0])
         return _raised(replace(found, method=f"{found.method}; phi has the period {period[1]} (identity)"), floor)
     if explicit is not None:
         objective = PhiObjective(Points(explicit_model(problem, explicit), lambda: None))
@@ -103,7 +106,12 @@ def _on_box(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
         return _without_end(problem, f"not bounded below: {ray}", True)
     found = _noted(minimise_phi(objective, low, high), convex)
     found = _far_probes(objective, found, low, high)
-    return _attainment(objective, _raised(found, floor), low, high, explicit)
+    return on_unbounded_range(objective, _raised(found, floor), low, high, explicit)
+
+
+def _on_bounded_box(objective: Objective, low: FloatArray, high: FloatArray) -> Minimum:
+    found = minimise_phi(objective, low, high)
+    return replace(found, attained=True if attains(objective, low, high, found.upper) else None)
 
 
 def _convex(problem: Problem, phi: sympy.Expr, low: FloatArray, high: FloatArray) -> Minimum | str:
@@ -152,7 +160,10 @@ def _by_dual(objective: Objective, answer: ConicAnswer, low: FloatArray, high: F
     slack = answer.gap + 1e-9 * (1 + abs(answer.dual)) * (1 + float(np.linalg.norm(x)))  # the solver's tolerances
     lower = min(answer.dual - slack, upper)
     why = f"{answer.solver}: dual bound (gap {answer.gap:.2g}), attained value by Newton from its point"
-    return Minimum(lower, upper, x[0], True, 0, upper - lower < 1e-6 * (1 + abs(upper)), why, attained=True)
+    found = Minimum(lower, upper, x[0], True, 0, upper - lower < 1e-6 * (1 + abs(upper)), why)
+    if np.isfinite(low).all() and np.isfinite(high).all():
+        return replace(found, attained=True if attains(objective, low, high, upper) else None)
+    return on_unbounded_range(objective, found, low, high, None)
 
 
 def _best_floor(problem: Problem, points: Points, found: Minimum, low: FloatArray, high: FloatArray) -> Minimum:
@@ -217,7 +228,10 @@ def penalty_infimum(problem: Problem, points: Points, lam: float, phi_min: Calla
     ``phi_min`` : the infimum of phi, asked for only where the search finds no lower bound.
     """
     objective = PenaltyObjective(points, lam)
-    found = _attained_inside(problem, objective, minimise_phi(objective, *range_of_x(problem)))
+    low, high = range_of_x(problem)
+    bounded = bool(np.isfinite(low).all() and np.isfinite(high).all())
+    found = (_on_bounded_box if bounded else minimise_phi)(objective, low, high)
+    found = _attained_inside(problem, objective, found)
     if not np.isfinite(found.lower):
         least = phi_min()
         drop = _gap_to_phi(problem, lam)
@@ -371,60 +385,3 @@ def _far_probes(objective: Objective, found: Minimum, low: FloatArray, high: Flo
         return found
     upper = float(objective.at(X[best][None]).value.hi[0])
     return replace(found, x=X[best], upper=upper) if upper < found.upper else found
-
-
-def _attainment(
-    objective: Objective, found: Minimum, low: FloatArray, high: FloatArray, phi: sympy.Expr | None
-) -> Minimum:
-    """Decide whether the infimum on an unbounded range is attained.
-
-    Coercivity by outer boxes, or a proof of strictness.
-    """
-    size = float(np.max(np.abs(found.x), initial=1.0))
-    budget = 600 if objective.far > 1e9 else 24
-    for radius in (2 * size, 20 * size, 1e4 * size) if size < 1e9 else ():
-        outer_low, outer_high = _outside(low, high, float(radius))
-        if not len(outer_low):
-            break
-        if _excluded(objective, outer_low, outer_high, found.upper, budget):
-            return replace(found, attained=True, bounded_part=True)
-    if phi is not None and abs(found.lower) <= 1e-12 and phi.is_positive and found.lower <= 0:
-        return replace(
-            found,
-            lower=0.0,
-            attained=False if found.upper <= 1e-12 else None,
-            method=found.method + "; phi > 0 everywhere (SymPy)",
-        )
-    return found
-
-
-def _excluded(objective: Objective, low: FloatArray, high: FloatArray, upper: float, budget: int) -> bool:
-    """Whether the objective is proved to exceed ``upper`` on all the boxes (split as long as the budget lasts)."""
-    nowhere = np.full(low.shape[1], np.nan)
-    while len(low) and budget > 0:
-        bounds, _ = lower_bounds(objective, low, high, nowhere)
-        budget -= len(low)
-        keep = ~(bounds > upper)
-        if not keep.any():
-            return True
-        low, high, stuck = split(low[keep], high[keep], objective.far)
-        if stuck.any():
-            return False
-    return not len(low)
-
-
-def _outside(low: FloatArray, high: FloatArray, radius: float) -> tuple[FloatArray, FloatArray]:
-    """Half-spaces of the range beyond a cube: together they cover everything outside of it."""
-    lows, highs = [], []
-    for i in range(low.size):
-        if high[i] > radius:
-            a = low.copy()
-            a[i] = max(radius, low[i])
-            lows.append(a)
-            highs.append(high)
-        if low[i] < -radius:
-            b = high.copy()
-            b[i] = min(-radius, high[i])
-            lows.append(low)
-            highs.append(b)
-    return np.array(lows).reshape(-1, low.size), np.array(highs).reshape(-1, low.size)

@@ -24,7 +24,6 @@ from bilevel_verify.truth.infimum import (
     _gap_to_phi,
     _inside,
     _linear_solution,
-    _outside,
     _raised,
     calculus_floor,
     closed_form,
@@ -32,6 +31,7 @@ from bilevel_verify.truth.infimum import (
     penalty_infimum,
 )
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
+from bilevel_verify.truth.minimum.attainment import _outside
 from bilevel_verify.truth.minimum.minimum import Minimum
 from bilevel_verify.truth.truth import Truth
 

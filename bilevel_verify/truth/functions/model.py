@@ -12,23 +12,27 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sympy
 
 from bilevel_verify.atoms.datasum import DataSum, split_data_sums
+from bilevel_verify.atoms.table import TABLE
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
-from bilevel_verify.symbolic.program import Program, finish, program_of
-from bilevel_verify.truth.arithmetic.algebra import NO_VALUE
+from bilevel_verify.symbolic.program import Instruction, Program, finish, program_of
+from bilevel_verify.truth.arithmetic.algebra import NO_VALUE, Boxes
 from bilevel_verify.truth.functions.sums import WRITTEN_OUT, GroupSum, Runs, WithSums
 
 if TYPE_CHECKING:
     import flint
-    import numpy as np
     from numpy.typing import NDArray
 
     from bilevel_verify.intervals.batch import Interval
-    from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes, Floats
+    from bilevel_verify.truth.arithmetic.algebra import Balls, Floats
+
+
+BOXES = Boxes()
 
 
 class Function:
@@ -65,6 +69,24 @@ class Function:
         graph = self.closed.graph()
         root, wanted = self.closed.outputs[0], range(self.dz)
         return self._with_sums(finish(graph, [root, *adjoints(graph, root, wanted)], (1 + self.dz,)), 1, wanted)
+
+    def continuous(self, z: Sequence[Interval]) -> NDArray[np.bool_]:
+        """Boxes of z (n,) on which it is proved to have a value everywhere, and to be continuous.
+
+        No step of the program jumps, and all that it meets on its way is bounded: a pole, the edge of an open domain
+        (log at 0) or a value that is only approached would show. Sums over data show it in their gradients.
+        """
+        kernels = [group.program(0, False) for group in self.sums]
+        if any(_jumps(step) for program in (self.closed, *kernels) for step in program.instructions):
+            return np.zeros(z[0].lo.shape, dtype=bool)
+        met = self._every_step.run(BOXES.arithmetic, z)
+        met += self.value_and_gradient.run(BOXES.arithmetic, z) if self.sums else []
+        ends = [np.isfinite(one.lo) & np.isfinite(one.hi) for one in (BOXES.number(step, z) for step in met)]
+        return np.asarray(np.logical_and.reduce(ends))
+
+    @cached_property
+    def _every_step(self) -> Program:
+        return self.closed.restrict(range(len(self.closed.instructions)))
 
     @cached_property
     def gradient_y(self) -> Runs:
@@ -115,6 +137,13 @@ class Function:
         total = graph.add(graph.mul((w, entry)) for w, entry in zip(weights, first, strict=True))
         closed = hessian(finish(graph, [total], ()), list(range(self.dz)))
         return self._with_sums(closed, 3, range(self.dz))
+
+
+def _jumps(step: Instruction) -> bool:
+    if step.op == "atom":
+        name, order, parameters = step.value
+        return bool(TABLE[name].smoothness(parameters) < order)
+    return step.op in ("select", "sign", "floor", "ceil")
 
 
 def _split(expression: sympy.Expr, variables: Sequence[sympy.Symbol]) -> tuple[Program, tuple[GroupSum, ...]]:

@@ -20,6 +20,7 @@ from bilevel_verify.numbers.rounding import floats_of, precision
 from bilevel_verify.truth.functions.quadratics import ldl
 from bilevel_verify.truth.functions.structure import Ranges, pole_inside, structure_of
 from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points
+from bilevel_verify.truth.minimum.attainment import attains
 from bilevel_verify.truth.minimum.descent import descend
 from bilevel_verify.truth.minimum.eigenvalues import smallest_eigenvalue
 from bilevel_verify.truth.minimum.minimum import Minimum, attained_value
@@ -190,6 +191,5 @@ def _by_gradient(objective: Objective, best: FloatArray, low: FloatArray, high: 
     bounded = bool(np.all(np.isfinite(low) & np.isfinite(high)))
     complete = upper - lower <= 1e-10 * (1 + abs(upper))
     why = "phi is convex (exact structure); gradient inequality at the best point"
-    return Minimum(
-        lower, upper, best, bounded, 1, complete, why, attained=True if bounded or bend > 0 else None, certified=True
-    )
+    attained = True if bend > 0 or attains(objective, low, high, upper) else None
+    return Minimum(lower, upper, best, bounded, 1, complete, why, attained=attained, certified=True)

@@ -40,6 +40,7 @@ class Minimum:
     boxes : number of boxes examined.
     complete : the gap reached the tolerance (otherwise the budget ended the search).
     method : how the bounds were found.
+    attained : whether some x has the infimum as its value; None where that is not known.
     certified : the final covering was evaluated with proved elementary functions (not NumPy's).
     """
 
@@ -134,7 +135,6 @@ def minimise_phi(
         search.count,
         complete,
         method,
-        attained=True if finite else None,
         certified=certified,
     )
 

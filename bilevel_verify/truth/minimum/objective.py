@@ -48,6 +48,8 @@ class Objective(Protocol):
     def floats(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]: ...
     def at(self, X: FloatArray) -> Derived: ...
     def over(self, low: FloatArray, high: FloatArray, centre: FloatArray) -> Derived: ...
+    def continuous(self, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
+        """Boxes (n,) on which the function is proved to have a value everywhere, and to be continuous."""
 
 
 def boxes_of(low: FloatArray, high: FloatArray) -> list[Interval]:
@@ -124,6 +126,12 @@ class PhiObjective:
         Y = self.points.level.solve(centre).y
         return Hyper(BOXES, model, X, self.points.level.enclose(X, Y, None, centre)[0])
 
+    def continuous(self, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
+        """See :class:`Objective`; y* is continuous where it is enclosed (the lower level is nondegenerate there)."""
+        over, model = self.over(low, high, 0.5 * low + 0.5 * high), self.points.model
+        fine = model.upper.continuous(over.z)
+        return fine if model.lower is None else fine & model.lower.continuous(over.z)
+
 
 class PenaltyObjective:
     """``L*_lam`` for one exact lam."""
@@ -178,3 +186,11 @@ class PenaltyObjective:
         Z = level.solve(centre, lam, Y).y
         lower, penalised = level.enclose(X, Y, None, centre)[0], level.enclose(X, Z, lam, centre)[0]
         return Penalty(BOXES, self.points.model, Interval(lam, lam), X, lower, penalised)
+
+    def continuous(self, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
+        """See :class:`Objective`."""
+        over, model = self.over(low, high, 0.5 * low + 0.5 * high), self.points.model
+        assert model.lower is not None
+        penalised, lower = [*over.x, *over.y_lam], [*over.x, *over.y]
+        functions = (model.upper, penalised), (model.lower, penalised), (model.lower, lower)
+        return np.logical_and.reduce([function.continuous(z) for function, z in functions])
