@@ -82,10 +82,11 @@ class HighPrecision:
         near = np.array([float(b.mid()) for b in balls])
         return self.pointwise.points.ball_penalty(balls, weight, near, float(weight.mid()))
 
-    def _result(self, ball: Any) -> Precise:
+    def _result(self, ball: Any, lam: Any = None) -> Precise:
         import mpmath
 
-        certainty = self.pointwise.certainty
+        point = self.pointwise
+        certainty = point.certainty if lam is None else point.penalty_certainty(self._ball(lam))
         with mpmath.workprec(self.bits):
             if not hasattr(ball, "nrows"):
                 value, error = _mpf(ball)
@@ -119,22 +120,22 @@ class HighPrecision:
     def y_star_lam(self, x: Sequence[object], lam: Any) -> Precise:
         """Minimiser of the penalised lower level."""
         with precision(self.bits):
-            return self._result(Balls().matrix([[v] for v in self._penalty(x, lam).y_lam], []))
+            return self._result(Balls().matrix([[v] for v in self._penalty(x, lam).y_lam], []), lam)
 
     def L_star(self, x: Sequence[object], lam: Any) -> Precise:
         """``L*_lam``."""
         with precision(self.bits):
-            return self._result(self._penalty(x, lam).value)
+            return self._result(self._penalty(x, lam).value, lam)
 
     def grad_L_star(self, x: Sequence[object], lam: Any) -> Precise:
         """Gradient of ``L*_lam``."""
         with precision(self.bits):
-            return self._result(self._penalty(x, lam).gradient)
+            return self._result(self._penalty(x, lam).gradient, lam)
 
     def hess_L_star(self, x: Sequence[object], lam: Any) -> Precise:
         """Hessian of ``L*_lam``."""
         with precision(self.bits):
-            return self._result(_square(self._penalty(x, lam).hessian))
+            return self._result(_square(self._penalty(x, lam).hessian), lam)
 
 
 @dataclass(frozen=True, slots=True)

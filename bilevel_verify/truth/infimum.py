@@ -71,7 +71,7 @@ def _attained_inside(problem: Problem, objective: Objective, found: Minimum) -> 
     with ball_ends():
         upper = float(objective.at(x[None]).value.hi[0])
     upper = np.inf if np.isnan(upper) else upper
-    attained = found.attained if found.attained is not True or attains(objective, *inner, upper) else None
+    attained = found.attained if found.attained is not True or attains(objective, inner[0], inner[1], upper) else None
     return replace(found, x=x, upper=upper, attained=attained)
 
 

@@ -83,6 +83,10 @@ class Truth:
         """
         return self._pointwise.batch_certainty
 
+    def penalty_certainty(self, lam: Any) -> Certainty:
+        """The same for ``y*_lam`` and what rests on it: certified where ``f + lam g`` is certified convex in y, too."""
+        return self._pointwise.penalty_certainty(lam)
+
     @property
     def certainty(self) -> Certainty:
         """What enclosures at points may claim.
@@ -280,7 +284,7 @@ class Truth:
             if len(self._penalty_minima) >= MINIMA_KEPT:
                 self._penalty_minima.clear()
             self._penalty_minima[lam] = penalty_infimum(self.problem, self.points, lam, self.phi_min)
-        return self._penalty_minima[lam].enclosure(self.certainty)
+        return self._pointwise.of_penalty(self._penalty_minima[lam].enclosure(self.certainty), lam)
 
     # ---- simple bilevel -------------------------------------------------------------------------------------------
 

@@ -132,3 +132,31 @@ def test_sums_over_data_show_it_in_their_gradients() -> None:
         assert function.sums
         box = Interval(np.array([-1.0]), np.array([1.0]))
         assert function.continuous([box, box]).tolist() == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("f", "ends", "least_value"),
+    [
+        ("Piecewise((-x1, x1 <= 1), (0, True))", (0, 2.1), -1),
+        ("Piecewise((-x1, x1 <= 1/3), (0, True))", (0, 2), -1 / 3),
+        ("Piecewise((-x1, x1 <= 1/3), (0, True))", (0, "oo"), -1 / 3),
+        ("Piecewise((0, x1 < 1/3), (-3, x1 <= 1/3), (2, True))", (0, 1), -3),
+        ("Piecewise((0, x1**2 < 2), (-3, x1**2 <= 2), (2, True))", (0, 2), -3),
+        ("Piecewise((x1, x1 <= 1/3), (2/3 - x1, True))", (0, 1), -1 / 3),
+        ("2*x1 - floor(3*x1)", (0, 2), -2),
+        ("x1**2 - 2*plus(x1 - 1/3)", (0, 2), -1 / 3),
+    ],
+)
+def test_no_box_with_a_jump_or_a_kink_is_dropped(f: str, ends: Any, least_value: float) -> None:
+    found = least(f, ends)
+    assert abs(float(found.value) - least_value) <= found.error + 1e-15
+    through = least(f, ends, two=True)
+    assert abs(float(through.value) - least_value) <= through.error + 1e-15
+
+
+def test_stationary_points_of_a_kinked_function_are_not_listed() -> None:
+    problem = bv.single_level(f="Piecewise((x1**2 + x1, x1 <= 0), (x1**2 - x1, True))", x="x1", domain={"x": (-2, 2)})
+    with pytest.raises(bv.MathematicalError, match="jumps or kinks"):
+        Truth(problem).stationary_points()
+    smooth = bv.single_level(f="Piecewise((x1**2, x1 <= 0), (x1**3 + x1**2, True))", x="x1", domain={"x": (-1, 1)})
+    assert len(Truth(smooth).stationary_points().points) == 1

@@ -137,6 +137,7 @@ class ProblemFunctions:
         function = self._function(letter)
         z, dx = self._inputs(points), self.problem.dx
         blocks = {"x": slice(0, dx), "y": slice(dx, None), "": slice(0, None)}
+        self._require_derivatives(function, z, 1 if prefix == "grad_" else 2)
         if prefix == "grad_":
             out = where_defined(function.value_and_gradient.run(self._algebra.arithmetic, z))
             return Vector(tuple(_clean(a) for a in out[blocks[middle]])), "certified"
@@ -144,6 +145,12 @@ class ProblemFunctions:
         rows = [[_clean(a) for a in out[i * len(z) : (i + 1) * len(z)]] for i in range(len(z))]
         first, second = middle[:1], middle[1:]
         return Matrix(tuple(tuple(row[blocks[second]]) for row in rows[blocks[first]])), "certified"
+
+    def _require_derivatives(self, function: Function, z: list[arb], order: int) -> None:
+        """Refuse a point at which a derivative may jump: the program would give that of one side."""
+        apart = function.apart(order)
+        if apart is not None and not v.ball(apart.run(self._algebra.arithmetic, z)[0]).is_finite():
+            raise EvaluationError("precision: a derivative may jump there")
 
     def _penalty_derivative(self, prefix: str, middle: str, points: list[Vector]) -> tuple[Value, Certainty]:
         """Derivatives of ``L_lam(x, y) = f + lam (g - g*)``: the y-blocks are those of ``f + lam g``."""
@@ -185,7 +192,8 @@ class ProblemFunctions:
         # convexity of the lower level, which makes a stationary point the minimiser, is certified on declared ranges
         pairs = zip(self._ranges, (*x.entries, *found), strict=True)
         inside = all(bool(low <= a) and bool(a <= high) for (low, high), a in pairs)
-        return Vector(tuple(found)), self.truth.certainty if inside else "computed"
+        certainty = self.truth.certainty if lam is None else self.truth.penalty_certainty(lam)
+        return Vector(tuple(found)), certainty if inside else "computed"
 
     def _from_last(self, name: str, x: Vector, lam: arb | None) -> list[arb] | None:
         guess = self._guess.get(name)
@@ -243,6 +251,7 @@ class ProblemFunctions:
         z = self._inputs(points)
         for letter in "fg" if penalised else "g":
             where_defined([v.scalar_ball(self._value(letter, points)[0])])
+            self._require_derivatives(self._function(letter), z, 3)
         parts = []
         for k in range(self.problem.dy):
             weights = unit_weights(self._algebra, self.problem.dy, k, z)

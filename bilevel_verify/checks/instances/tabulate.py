@@ -21,7 +21,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.numbers.rounding import inward
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.truth.arithmetic.algebra import Boxes
-from bilevel_verify.truth.arithmetic.enclosure import Certainty
+from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
 from bilevel_verify.truth.functions.formulas import Hyper, Penalty
 from bilevel_verify.truth.truth import Truth
 
@@ -95,8 +95,9 @@ def _tabulate_chunk(truth: Truth, wanted: set[str], X: np.ndarray, lam: arb | No
     inside = inside & _inside(truth, truth.problem.y, y_lam)
     keys = _where_known(keys, y_lam)
     penalty = Penalty(BOXES, truth.model, weights, boxes, y, y_lam)
+    certainty = weakest(truth.batch_certainty, truth.penalty_certainty(lam))
     for name in wanted & PENALTY.keys():
-        _store(table[name], keys, PENALTY[name](penalty), inside, truth.batch_certainty, name in COLUMNS)
+        _store(table[name], keys, PENALTY[name](penalty), inside, certainty, name in COLUMNS)
 
 
 def _inside(truth: Truth, block: Sequence[Symbol], values: list[Interval]) -> np.ndarray:

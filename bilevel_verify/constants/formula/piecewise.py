@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -147,17 +148,22 @@ def joints_of(node: sympy.Expr, variable: sympy.Symbol) -> list[Expr] | None:
     return sorted(found, key=lambda v: enclose(v)[0])
 
 
-def first_mismatch(node: sympy.Expr, variable: sympy.Symbol, joint: Expr) -> int | None:
-    """Lowest order at which the branches left and right of a joint differ (None: none up to the deepest in use).
+def first_mismatch(node: sympy.Expr, variable: sympy.Symbol, joint: Expr, orders: int = DEEPEST) -> int | None:
+    """Lowest of some orders at which the branches left and right of a joint differ (None: none of them).
 
     A limit that cannot be taken counts as a mismatch: smoothness is only claimed where it was shown.
     """
     near = [j for j in joints_of(node, variable) or [] if j != joint]
     gap = min([abs(joint - j) for j in near], default=sympy.Integer(2), key=lambda v: enclose(v)[0]) / 2
     left, right = (branch_at(node, variable, joint + side * gap) for side in (-1, 1))
-    if left is None or right is None:
+    here = branch_at(node, variable, joint)
+    if left is None or right is None or here is None:
         return 0
-    for order in range(DEEPEST):
+    if here not in (left, right) and sympy.simplify(
+        here.subs(variable, joint) - _one_sided(left, variable, 0, joint, "-")
+    ):
+        return 0  # a value of its own
+    for order in range(orders):
         try:
             values = [_one_sided(branch, variable, order, joint, side) for branch, side in ((left, "-"), (right, "+"))]
         except (ValueError, NotImplementedError, ArithmeticError, RecursionError):
@@ -165,6 +171,29 @@ def first_mismatch(node: sympy.Expr, variable: sympy.Symbol, joint: Expr) -> int
         if sympy.simplify(values[0] - values[1]) != 0:
             return order
     return None
+
+
+def is_joined_smoothly(node: sympy.Piecewise, order: int = 1) -> bool:
+    """Whether a Piecewise of one affine form is continuous with its derivatives up to an order.
+
+    False where that is not shown.
+    """
+    borders = [sympy.expand(relation.lhs - relation.rhs) for relation in node.atoms(Relational)]
+    variable = next((s for b in borders for s in sorted(b.free_symbols, key=str) if b.diff(s).is_number), None)
+    if variable is None:
+        return False
+    border = next(b for b in borders if b.diff(variable).is_number)
+    slope, form = border.diff(variable), sympy.Symbol("t", real=True)
+    rest = border.subs(variable, 0)
+    node = node.subs(variable, (form - rest + rest.subs(dict.fromkeys(rest.free_symbols, 0))) / slope)
+    node = node if node.free_symbols == {form} else sympy.expand(node)
+    return node.free_symbols == {form} and _is_smooth(node, form, order)
+
+
+@lru_cache(maxsize=1024)
+def _is_smooth(node: sympy.Expr, variable: sympy.Symbol, order: int) -> bool:
+    joints = joints_of(node, variable)
+    return joints is not None and all(first_mismatch(node, variable, joint, order + 1) is None for joint in joints)
 
 
 def _one_sided(branch: Expr, variable: sympy.Symbol, order: int, joint: Expr, side: str) -> Expr:

@@ -15,7 +15,7 @@ from sympy import Expr
 from bilevel_verify.atoms import abspow, pluspow, sgnpow
 from bilevel_verify.atoms.table import recognise
 from bilevel_verify.constants.formula.domain import Domain
-from bilevel_verify.constants.formula.piecewise import PiecewiseScalar, first_mismatch, joints_of
+from bilevel_verify.constants.formula.piecewise import PiecewiseScalar, first_mismatch, is_joined_smoothly, joints_of
 from bilevel_verify.constants.formula.structure import Ridge, Structure
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
@@ -32,10 +32,14 @@ def may_jump(expression: Expr) -> bool:
 
 
 def slope_may_jump(expression: Expr) -> bool:
-    """Whether the gradient may jump somewhere, by its functions alone: then a second derivative proves no convexity."""
+    """Whether value or gradient may jump somewhere: then second derivatives prove nothing beyond a point.
+
+    By the functions alone; a Piecewise of one affine form is examined at its joints.
+    """
     powers = expression.atoms(abspow, pluspow)
     kinks = any((power.parameters[0] > 1) != sympy.true for power in powers)
-    return kinks or may_jump(expression) or bool(expression.has(sympy.Abs, sympy.Max, sympy.Min))
+    others = (sympy.floor, sympy.ceiling, sympy.sign, sgnpow, sympy.Abs, sympy.Max, sympy.Min)
+    return kinks or bool(expression.has(*others)) or not all(map(is_joined_smoothly, expression.atoms(sympy.Piecewise)))
 
 
 @dataclass(frozen=True, slots=True)

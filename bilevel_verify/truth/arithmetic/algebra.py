@@ -24,8 +24,8 @@ from bilevel_verify.numbers.rounding import UNDERFLOW, UNIT, down, up
 
 FloatArray = NDArray[np.float64]
 NO_VALUE = (
-    "no finite value is proved at this point: a formula has none there (as log at 0), or the balls lost all "
-    "information; move the point or raise the precision"
+    "no finite value is proved at this point: a formula or its derivative has none there (log at 0, a kink), or the "
+    "balls lost all information; move the point or raise the precision"
 )
 
 
@@ -47,6 +47,7 @@ class Algebra(Protocol):
     def identity(self, size: int, like: Any) -> Any: ...
     def entries(self, column: Any) -> list[Any]: ...
     def where_defined(self, value: Any, numbers: Sequence[Any], at: Sequence[Any]) -> list[Any]: ...
+    def where_differentiable(self, apart: Any, matrix: Any, x: Sequence[Any]) -> Any: ...
 
 
 class Floats:
@@ -99,6 +100,9 @@ class Floats:
 
     def where_defined(self, value: Any, numbers: Sequence[Any], at: Sequence[Any]) -> list[Any]:
         return list(numbers)
+
+    def where_differentiable(self, apart: Any, matrix: FloatArray, x: Sequence[Any]) -> FloatArray:
+        return matrix
 
 
 class Boxes:
@@ -193,6 +197,14 @@ class Boxes:
             return list(numbers)
         return [Interval(np.where(lost, -np.inf, n.lo), np.where(lost, np.inf, n.hi)) for n in numbers]
 
+    def where_differentiable(self, apart: Interval, matrix: Interval, x: Sequence[Any]) -> Interval:
+        """Nothing is known at points x where ``apart`` is not bounded; boxes keep the hull of both sides."""
+        lost = np.logical_and.reduce([v.lo == v.hi for v in x]) & ~(np.isfinite(apart.lo) & np.isfinite(apart.hi))
+        if not lost.any():
+            return matrix
+        where = lost[:, None, None]
+        return Interval(np.where(where, -np.inf, matrix.lo), np.where(where, np.inf, matrix.hi))
+
 
 class Balls:
     """Matrices of ``arb`` balls at the precision that holds in ``flint.ctx``."""
@@ -259,6 +271,14 @@ class Balls:
         import flint
 
         return list(numbers) if value.is_finite() else [flint.arb("nan")] * len(numbers)
+
+    def where_differentiable(self, apart: Any, matrix: Any, x: Sequence[Any]) -> Any:
+        """The same matrix; NaN where ``apart`` is not finite."""
+        import flint
+
+        if apart.is_finite():
+            return matrix
+        return flint.arb_mat(matrix.nrows(), matrix.ncols(), [flint.arb("nan")] * (matrix.nrows() * matrix.ncols()))
 
 
 def middle_radius(box: Interval) -> tuple[FloatArray, FloatArray]:

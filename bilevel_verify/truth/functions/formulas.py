@@ -72,24 +72,34 @@ class Hyper:
         """``[g_yy]^{-1} f_y``, shape (dy, 1)."""
         return self.algebra.solve(self.g.yy, self.f.gy)
 
+    def _differentiable(self, matrix: Any, upper: int, lower: int) -> Any:
+        """The same, or nothing where f or g may have no derivatives of these orders (0: none is asked for)."""
+        for function, order in ((self.model.upper, upper), (self.model.lower, lower)):
+            if function is not None and order > 0:
+                matrix = function.where_differentiable(self.algebra, self.z, order, matrix, self.x)
+        return matrix
+
     @cached_property
     def jacobian(self) -> Any:
         """nabla y*, shape (dx, dy)."""
         a = self.algebra
-        return a.transpose(a.solve(self.g.yy, a.transpose(a.negate(self.g.xy))))
+        return self._differentiable(a.transpose(a.solve(self.g.yy, a.transpose(a.negate(self.g.xy)))), 0, 2)
 
     @cached_property
     def gradient(self) -> Any:
         """nabla phi, shape (dx, 1)."""
-        if self.model.lower is None:
-            return self.f.gx
-        if self.model.negated:  # Danskin: the y-part of the gradient vanishes at y*
-            return self.f.gx
-        return self.algebra.subtract(self.f.gx, self.algebra.product(self.g.xy, self.v))
+        if self.model.lower is None or self.model.negated:  # Danskin: the y-part of the gradient vanishes at y*
+            return self._differentiable(self.f.gx, 1, 0)
+        found = self.algebra.subtract(self.f.gx, self.algebra.product(self.g.xy, self.v))
+        return self._differentiable(found, 1, 2)
 
     @cached_property
     def hessian(self) -> Any:
         """nabla^2 phi, shape (dx, dx)."""
+        return self._differentiable(self._hessian, 2, 2 if self.model.negated else 3)
+
+    @property
+    def _hessian(self) -> Any:
         a = self.algebra
         if self.model.lower is None:
             return self.f.xx
@@ -108,7 +118,8 @@ class Hyper:
         assert self.model.lower is not None
         lower = self.model.lower
         third = lambda weights: weighted_third(self.algebra, lower, self.z, weights)
-        return implicit_second_derivative(self.algebra, self.g.yy, self.jacobian, third, self.z)
+        found = implicit_second_derivative(self.algebra, self.g.yy, self.jacobian, third, self.z)
+        return [self._differentiable(matrix, 0, 3) for matrix in found]
 
 
 @dataclass
@@ -146,18 +157,27 @@ class Penalty:
         f, g = self.at_penalty
         return f.value + self.lam * (g.value - self.at_lower.value)
 
+    def _differentiable(self, matrix: Any, order: int) -> Any:
+        """The same, or nothing where f or g may have no derivative of the order, at y*_lam or at y*."""
+        lower = self.model.lower
+        assert lower is not None
+        for function, y in ((self.model.upper, self.y_lam), (lower, self.y_lam), (lower, self.y)):
+            matrix = function.where_differentiable(self.algebra, [*self.x, *y], order, matrix, self.x)
+        return matrix
+
     @cached_property
     def gradient(self) -> Any:
         """Shape (dx, 1)."""
         f, g = self.at_penalty
         a = self.algebra
-        return a.add(f.gx, a.scale(self.lam, a.subtract(g.gx, self.at_lower.gx)))
+        return self._differentiable(a.add(f.gx, a.scale(self.lam, a.subtract(g.gx, self.at_lower.gx))), 1)
 
     @cached_property
     def jacobian(self) -> Any:
         """nabla y*_lam, shape (dx, dy)."""
         a = self.algebra
-        return a.transpose(a.solve(self._mixed("yy"), a.transpose(a.negate(self._mixed("xy")))))
+        found = a.transpose(a.solve(self._mixed("yy"), a.transpose(a.negate(self._mixed("xy")))))
+        return self._differentiable(found, 2)
 
     @cached_property
     def second_derivative(self) -> list[Any]:
@@ -169,7 +189,8 @@ class Penalty:
             above = weighted_third(a, self.model.upper, z, weights)
             return a.add(above, a.scale(self.lam, weighted_third(a, lower, z, weights)))
 
-        return implicit_second_derivative(a, self._mixed("yy"), self.jacobian, third, z)
+        found = implicit_second_derivative(a, self._mixed("yy"), self.jacobian, third, z)
+        return [self._differentiable(matrix, 3) for matrix in found]
 
     @cached_property
     def hessian(self) -> Any:
@@ -178,7 +199,7 @@ class Penalty:
         upper = a.add(self.at_penalty[0].xx, a.product(self._mixed("xy"), a.transpose(self.jacobian)))
         correction = a.product(g.xy, a.solve(g.yy, a.transpose(g.xy)))
         lower = a.add(a.subtract(self.at_penalty[1].xx, g.xx), correction)
-        return a.add(upper, a.scale(self.lam, lower))
+        return self._differentiable(a.add(upper, a.scale(self.lam, lower)), 2)
 
 
 def implicit_second_derivative(

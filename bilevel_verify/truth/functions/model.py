@@ -22,6 +22,7 @@ from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
 from bilevel_verify.symbolic.program import Instruction, Program, finish, program_of
 from bilevel_verify.truth.arithmetic.algebra import NO_VALUE, Boxes
+from bilevel_verify.truth.functions.joints import apart_from_joints
 from bilevel_verify.truth.functions.sums import WRITTEN_OUT, GroupSum, Runs, WithSums
 
 if TYPE_CHECKING:
@@ -46,9 +47,17 @@ class Function:
     """
 
     def __init__(self, expression: sympy.Expr, variables: Sequence[sympy.Symbol], dx: int) -> None:
-        self.closed, self.sums = _split(sympy.sympify(expression), variables)
+        self.expression = sympy.sympify(expression)
+        self.closed, self.sums = _split(self.expression, variables)
         self.dx, self.dz = dx, len(variables)
         self.dy = self.dz - dx
+
+    @cached_property
+    def rough(self) -> bool:
+        """Whether value or gradient may jump: then derivatives over a box say nothing about values in it."""
+        from bilevel_verify.constants.formula.smoothness import slope_may_jump
+
+        return slope_may_jump(self.expression)
 
     @property
     def numbers(self) -> int:
@@ -70,7 +79,7 @@ class Function:
         root, wanted = self.closed.outputs[0], range(self.dz)
         return self._with_sums(finish(graph, [root, *adjoints(graph, root, wanted)], (1 + self.dz,)), 1, wanted)
 
-    def continuous(self, z: Sequence[Interval]) -> NDArray[np.bool_]:
+    def continuous(self, z: Sequence[Any]) -> NDArray[np.bool_]:
         """Boxes of z (n,) on which it is proved to have a value everywhere, and to be continuous.
 
         No step of the program jumps, and all that it meets on its way is bounded: a pole, the edge of an open domain
@@ -83,6 +92,27 @@ class Function:
         met += self.value_and_gradient.run(BOXES.arithmetic, z) if self.sums else []
         ends = [np.isfinite(one.lo) & np.isfinite(one.hi) for one in (BOXES.number(step, z) for step in met)]
         return np.asarray(np.logical_and.reduce(ends))
+
+    def where_differentiable(self, algebra: Any, z: Sequence[Any], order: int, matrix: Any, x: Sequence[Any]) -> Any:
+        """A matrix that rests on derivatives of some order, or none at points x where they may jump at z.
+
+        Over boxes of x it stays: there it is the hull of both sides, which Taylor's and Newton's rules ask for.
+        """
+        apart = self.apart(order)
+        if apart is None:
+            return matrix
+        return algebra.where_differentiable(algebra.number(apart.run(algebra.arithmetic, z)[0], z), matrix, x)
+
+    def apart(self, order: int) -> Program | None:
+        """See :func:`apart_from_joints`."""
+        if order not in self._apart:
+            self._apart[order] = apart_from_joints(self.closed, self.expression, order)
+        return self._apart[order]
+
+    @cached_property
+    def _apart(self) -> dict[int, Program | None]:
+        """Order of a derivative -> what is finite where it cannot jump."""
+        return {}
 
     @cached_property
     def _every_step(self) -> Program:

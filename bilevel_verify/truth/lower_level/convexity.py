@@ -54,6 +54,27 @@ def convexity_of(problem: Problem, model: Model) -> Convexity:
     return Convexity(None, False, "strong convexity of the lower level not certified")
 
 
+def upper_curvature(problem: Problem, model: Model) -> float:
+    """Certified lower bound of the curvature of f in y on the declared ranges; -inf where none is known.
+
+    With it ``f + lam g`` is convex in y for ``lam mu`` large enough: without, a penalised minimiser may be a local one.
+    """
+    from bilevel_verify.constants import constants
+    from bilevel_verify.constants.papers import read_letters
+
+    if model.lower is None or model.upper.rough:
+        return -np.inf
+    if not problem.f.free_symbols & set(problem.y):
+        return 0.0
+    letter = {"bend": {"measure": "strong convexity", "of": ["f:yy"], "norm": "in y"}}
+    letters = read_letters("curvature of f", {"kinds": ["bilevel", "minimax"], "letters": letter}, "curvature of f")
+    try:
+        bend = constants(problem, paper=letters).get("bend")
+    except (BilevelVerifyError, NotImplementedError):
+        return -np.inf
+    return float(bend.value) if bend is not None and bend.certified and np.isfinite(bend.value) else -np.inf
+
+
 def _convex_by_range(problem: Problem, model: Model) -> bool:
     """Interval proof of ``g_yy >= 0`` on the declared ranges (one variable), where a safe bound of mu is below 0."""
     from bilevel_verify.constants.formula.smoothness import slope_may_jump

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.intervals.elementary import ball_ends, balls_in_use
-from bilevel_verify.numbers.rounding import inward, precision
+from bilevel_verify.numbers.rounding import floats_of, inward, precision
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, flattened, weakest
 from bilevel_verify.truth.functions.formulas import Hyper, Penalty
 from bilevel_verify.truth.functions.model import Model, model_of
-from bilevel_verify.truth.lower_level.convexity import Convexity, convexity_of
+from bilevel_verify.truth.lower_level.convexity import Convexity, convexity_of, upper_curvature
 from bilevel_verify.truth.lower_level.diagnosis import falls
 from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points, enclosure_of, point_of, spread
 
@@ -72,6 +73,25 @@ class Pointwise:
     def certainty(self) -> Certainty:
         """What enclosures at points may claim: ``certified`` for a certified convex lower level."""
         return "certified" if self.convexity.convex else "computed"
+
+    def penalty_certainty(self, lam: float | flint.arb) -> Certainty:
+        """:attr:`certainty` of what rests on ``y*_lam``: ``f + lam g`` has to be convex in y, too."""
+        weight = float(lam) if isinstance(lam, Real) else floats_of(lam)[0]
+        mu, bend = self.convexity.mu or 0.0, self._upper_curvature
+        convex = np.isfinite(bend) and Fraction(weight) * Fraction(mu) + Fraction(bend) >= 0
+        return self.certainty if convex else weakest(self.certainty, "computed")
+
+    def of_penalty(self, found: Enclosure, lam: float) -> Enclosure:
+        """A result that rests on ``y*_lam``, with what is known of that minimiser."""
+        certainty = self.penalty_certainty(lam)
+        if certainty == self.certainty:
+            return found
+        note = f"{found.method}; f + lam g is not certified to be convex in y: y*_lam may be a local minimiser"
+        return replace(found, certainty=weakest(found.certainty, certainty), method=note)
+
+    @cached_property
+    def _upper_curvature(self) -> float:
+        return upper_curvature(self.problem, self.model)
 
     def certainty_at(self, x: ArrayLike) -> Certainty:
         """:attr:`certainty` at a point of the declared range of x; outside of it convexity is not certified."""
@@ -197,6 +217,7 @@ class Pointwise:
         if found is None:
             with precision(self.bits):
                 found = enclosure_of(pick(self.penalty(x, lam)), self.certainty_at(x), self.method(self.proof))
+        found = self.of_penalty(found, lam)
         return flattened(found) if vector else found
 
     def second_derivative(self, x: ArrayLike) -> list[Enclosure]:

@@ -13,6 +13,8 @@ from bilevel_verify.truth.minimum.objective import Objective
 
 FloatArray = NDArray[np.float64]
 MOST_BOXES = 600
+MOST_HALVINGS = 60
+"""Boxes around a place that never becomes continuous are halved no further."""
 
 
 @np.errstate(all="ignore")
@@ -30,7 +32,9 @@ def attains(objective: Objective, low: FloatArray, high: FloatArray, upper: floa
     if not (np.isfinite(upper) and np.isfinite(low).all() and np.isfinite(high).all()):
         return False
     low, high = low[None], high[None]
-    while len(low) and budget > 0:
+    for _ in range(MOST_HALVINGS):
+        if not len(low) or budget <= 0:
+            break
         budget -= len(low)
         bounds, _ = lower_bounds(objective, low, high, np.full(low.shape[1], np.nan))
         keep = ~(bounds > upper)

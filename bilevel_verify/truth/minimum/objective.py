@@ -89,7 +89,7 @@ class PhiObjective:
             _ = model.upper.second_order
         except MathematicalError:
             return False
-        return True
+        return not model.upper.rough
 
     @property
     def far(self) -> float:
@@ -151,9 +151,10 @@ class PenaltyObjective:
     def far(self) -> float:
         return 1e6
 
-    @property
+    @cached_property
     def smooth(self) -> bool:
-        return True
+        model = self.points.model
+        return not model.upper.rough and model.lower is not None and not model.lower.rough
 
     def _float(self, X: FloatArray) -> Penalty:
         level, lam = self.points.level, np.full(len(X), self.lam)
@@ -193,4 +194,4 @@ class PenaltyObjective:
         assert model.lower is not None
         penalised, lower = [*over.x, *over.y_lam], [*over.x, *over.y]
         functions = (model.upper, penalised), (model.lower, penalised), (model.lower, lower)
-        return np.logical_and.reduce([function.continuous(z) for function, z in functions])
+        return np.asarray(np.logical_and.reduce([function.continuous(z) for function, z in functions]))

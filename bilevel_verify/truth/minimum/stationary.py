@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.errors import InputError
+from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.truth.arithmetic.algebra import Boxes, float_inverse
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
@@ -70,6 +70,8 @@ def stationary_points(
     """
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
         raise InputError("stationary points are listed on a bounded domain of x only; declare one")
+    if not objective.smooth:
+        raise MathematicalError("phi may have jumps or kinks: stationary points are listed of smooth functions only")
     margin = 1e-9 * (1 + np.abs(high - low))
     boxes_low, boxes_high = (low - margin)[None], (high + margin)[None]
     found: list[StationaryPoint] = []

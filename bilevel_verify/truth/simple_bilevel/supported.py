@@ -138,12 +138,18 @@ def _bowl(simple: Posed, end: End, error: float) -> float | None:
     return float(np.sqrt(8 * error / values[0])) if values[0] > 1e-8 * (1 + abs(values[-1])) else None
 
 
+def _room(error: float, weight: Fraction) -> float:
+    """Largest |form| with ``weight * form**2 / 2 <= error``; infinite where the weight is too small for a float."""
+    with np.errstate(over="ignore", divide="ignore"):
+        return 0.0 if error == 0 else float(np.sqrt(np.float64(2 * error) / np.float64(float(weight))))
+
+
 def _fixed(simple: Posed, z: list[flint.arb], error: float) -> tuple[list[Row], list[tuple[Vector, Fraction]]] | None:
     """Forms that all solutions share, and the pieces of the profiles; None where one is not known well enough."""
     if simple.structure.missing:
         return None
     rows = [
-        Row(list(normal), dot(list(normal), z), float(np.sqrt(2 * error / float(weight))))
+        Row(list(normal), dot(list(normal), z), _room(error, weight))
         for weight, normal in ldl(simple.structure.quadratic.Q).squares
     ]
     halves: list[tuple[Vector, Fraction]] = []
