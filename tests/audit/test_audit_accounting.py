@@ -449,6 +449,20 @@ def test_only_rows_as_printed_are_decided(tmp_path: Path) -> None:
     assert (share.decided, share.total) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("define", "chain"),
+    [
+        ('kappa = "b/a"', '["kappa*a**2", "<= b*a"]'),
+        ('kappa = "b/a"', '["a", "<= b"]'),
+        ('n = "kappa - 2"', '["2", "<= kappa"]'),
+    ],
+)
+def test_what_a_letter_is_defined_by_lies_in_its_printed_range(tmp_path: Path, define: str, chain: str) -> None:
+    text = f'[[inequality]]\nid = "one"\ndefine = {{ {define} }}\ndefine_from = "(1)"\nchain = {chain}\n'
+    rows = [f.row for f in findings_of_text(tmp_path, text) if f.row.judges == "relation" and f.row.as_printed]
+    assert [row.verdict for row in rows] == ["holds"]
+
+
 def test_coverage_counts_a_define_that_may_leave_the_range_of_its_letter(tmp_path: Path) -> None:
     text = """
 [[inequality]]

@@ -10,6 +10,7 @@ from bilevel_verify.language import parse
 from bilevel_verify.theorems.algorithm import Program, read_program
 from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.pseudocode.assignment import unassigned_paths, undecided_reads
+from bilevel_verify.theorems.pseudocode.choices import far_constants
 
 pytestmark = pytest.mark.fast
 
@@ -450,7 +451,6 @@ DEFECTIVE = {
 NOT_FOUND = {
     "two opaque tests that leave a gap": "two tests of one value in different places are not compared: undecided",
     "a gap at one large number": "only small numbers are tried: undecided",
-    "an entry far behind": "loops are followed for a few passes only",
 }
 """Known: what is planted there is not shown by a path."""
 
@@ -502,3 +502,37 @@ def test_what_no_path_shows_is_undecided_where_it_is_possible(name: str) -> None
 
 def test_there_are_as_many_as_are_said() -> None:
     assert (len(RIGHT), len(DEFECTIVE)) == (35, 30)
+
+
+STEP = "x[k+1] = x[k] - eta*grad_f(x[k])"
+HEAD = "k = 0; x[0] = x_int\n"
+FAR: dict[str, str] = {
+    "a gap": HEAD + "while k < K:\n    if k < {c}:\n        x[k+1] = x_int\n    elif k > {c}:\n        x[k+1] = x_int\n"
+    "    k = k + 1\nreturn x[k]",
+    "a cap": HEAD + "while k < min(K, {c} - 1):\n    " + STEP + "\n    k = k + 1\nreturn x[min(K, {c})]",
+    "one more for each c": HEAD + "while k < K:\n    " + STEP + "\n    k = k + 1\nreturn x[K + floor(K/{c})]",
+    "far back": HEAD
+    + "while k < K:\n    if k > {c}:\n        x[k+1] = x[k-{c}-2]\n    else:\n        "
+    + STEP
+    + "\n    k = k + 1\nreturn x[k]",
+}
+"""Right as long as no number comes near to c."""
+
+
+@pytest.mark.parametrize("c", [3, 9, 15, 20, 30])
+@pytest.mark.parametrize("name", FAR)
+def test_letters_come_near_to_the_numbers_of_the_text(name: str, c: int) -> None:
+    assert unassigned_paths(program(FAR[name].format(c=c)), INPUTS, RANGES)
+    assert not far_constants(program(FAR[name].format(c=c)))
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_numbers_that_no_path_comes_near_to_are_named(name: str) -> None:
+    assert far_constants(program(FAR[name].format(c=1000)))[-1] == 1000
+
+
+def test_a_right_program_with_a_number_stays_right() -> None:
+    text = HEAD + "while k < K:\n    if k > 15:\n        x[k+1] = x[k-15]\n    else:\n        " + STEP
+    right = program(text + "\n    k = k + 1\nreturn x[min(k, 15)]")
+    assert not unassigned_paths(right, INPUTS, RANGES)
+    assert not far_constants(program(HEAD + "x[1] = x[0] - 1000*eta*grad_f(x[0])\nreturn x[1]"))  # decides no path

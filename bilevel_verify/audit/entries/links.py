@@ -68,6 +68,12 @@ def link_findings(card: Card, entry: Entry, budget: float, seed: int, repairs: b
             yield from (_assumed(finding) if form.assumed else finding for finding in found)
 
 
+def _table(card: Card, entry: Inequality | Step, link: Link, ours: bool = False) -> Written:
+    """What is known about the letters of a link; one about a defined letter alone may say what its range is."""
+    letters = (free_letters(link.left.tree) | free_letters(link.right.tree)) - NUMBERS
+    return written(card, entry, ours, within=not (len(letters) == 1 and letters <= set(entry.define)))
+
+
 def _assumed(finding: Finding) -> Finding:
     """Where an assumption is false the paper says nothing: its range is a remark, never a refutation."""
     if finding.verdict != "refuted":
@@ -81,7 +87,8 @@ def _links(judge: Judge, repairs: bool) -> Iterator[Finding]:
     match judge.entry:
         case Inequality() | Step():
             for number, link in enumerate(judge.entry.chain):
-                yield from _link(replace(judge, marks=(*judge.marks, *link.marks)), link, number, repairs)
+                table = _table(judge.card, judge.entry, link)
+                yield from _link(replace(judge, table=table, marks=(*judge.marks, *link.marks)), link, number, repairs)
         case Derivation():
             entry = judge.entry
             whole = replace(judge, entry=with_ours(entry))
@@ -159,7 +166,8 @@ def unread_of_growth(card: Card, entry: Derivation) -> tuple[str, ...]:
 def _link(judge: Judge, link: Link, number: int, repairs: bool) -> Iterator[Finding]:
     """The judgements of one link: as printed, and under what the card adds to the print."""
     vectors = judge.entry.vectors if isinstance(judge.entry, Step) else ()
-    whole = replace(judge, table=written(judge.card, judge.entry, ours=True))
+    assert isinstance(judge.entry, Inequality | Step)
+    whole = replace(judge, table=_table(judge.card, judge.entry, link, ours=True))
     claim = _claim(whole.table, link, vectors)
     unread, ours = ((), ()) if claim is None else (whole.table.unread(claim), whole.table.ours(claim))
     for one, reason in _judgements(judge, whole, unread, ours):

@@ -30,7 +30,7 @@ def range_findings(card: Card, entry: Entry, seed: int = 0) -> Iterator[Finding]
     ------
     CardError : a definition that lies outside of the range of its letter whatever the other letters are.
     """
-    table = written(card, entry)
+    table = written(card, entry, within=False)
     places = [("define", entry.define)]
     if isinstance(entry, Statement):
         places += [(f"{claim.id}: define", claim.define) for claim in entry.claims if claim.define]

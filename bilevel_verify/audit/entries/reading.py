@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, ScalarClaim
+from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, ScalarClaim, end_conditions
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Entry
 from bilevel_verify.theorems.card_parts import Condition, Domain, Expression, Link, Root
@@ -16,6 +16,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS
 
 REAL = Domain("(-oo, oo)", "interval", None, None, False, False)
 DEPTH_LIMIT = 40
+SCALAR_FUNCTIONS = frozenset("floor ceil min max abs sqrt log exp".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,11 @@ class Written:
         return used
 
 
-def written(card: Card, entry: Entry, ours: bool = False) -> Written:
+def written(card: Card, entry: Entry, ours: bool = False, within: bool = True) -> Written:
     """What is known about the letters of an entry: its quantified letters are free again, the rest is written out.
 
-    With ``ours`` the hypotheses and ranges that the card adds are in force too.
+    With ``ours`` the hypotheses and ranges that the card adds are in force too; ``within``: what an entry defines a
+    letter by lies in the printed range of the letter.
     """
     entry = with_ours(entry) if ours else entry
     formulas: dict[str, tree.Node] = {}
@@ -102,7 +104,23 @@ def written(card: Card, entry: Entry, ours: bool = False) -> Written:
         conditions += [*card.settings[name].where, *(card.settings[name].added if ours else ())]
     where = tuple((condition, first.out(condition.tree)) for condition in conditions)
     kept = {n: _written_domain(d, first) for n, d in domains.items() if n not in formulas and d.kind in KINDS}
-    return Written(formulas, kept, tuple(node for _, node in where), where)
+    own = {n: domains[n] for n in entry.define if within and n in domains and n not in entry.for_}
+    inside = tuple(out for n, d in own.items() for node in _in_range(n, d) if _scalar(out := first.out(node)))
+    return Written(formulas, kept, (*(node for _, node in where), *inside), where)
+
+
+def _scalar(node: tree.Node) -> bool:
+    """Whether a relation has numbers alone in it: no norm, no function of the problem, no entry of a sequence."""
+    calls = {p.function for p in node.walk() if isinstance(p, tree.Call)}
+    return calls <= SCALAR_FUNCTIONS and not any(isinstance(p, tree.Index) for p in node.walk())
+
+
+def _in_range(name: str, domain: Domain) -> tuple[tree.Node, ...]:
+    """What the printed range of a letter says of the formula that an entry defines it by."""
+    if domain.kind not in KINDS or domain.unread or domain.added:
+        return ()
+    whole = tree.Compare((tree.Call("floor", (tree.Letter(name),)), tree.Letter(name)), ("==",))
+    return (*end_conditions(name, domain), *((whole,) if domain.kind == "integers" else ()))
 
 
 def _written_domain(domain: Domain, table: Written) -> Domain:

@@ -8,9 +8,12 @@ from dataclasses import replace
 from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.audit.scalar.claim import KINDS
 from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.language import tree
+from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.card import Algorithm, Card, Entry
 from bilevel_verify.theorems.card_parts import Mark
 from bilevel_verify.theorems.pseudocode.assignment import undecided_reads
+from bilevel_verify.theorems.pseudocode.choices import far_constants
 from bilevel_verify.theorems.pseudocode.executability import static_findings
 from bilevel_verify.theorems.pseudocode.trial import trial_findings
 
@@ -34,19 +37,29 @@ def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
             _row(card, entry, f"trial-{number + 1}", "refuted", f"{defect.kind}: {defect}", defect.line),
             counterexample={"line": defect.line or "-", "defect": defect.message},
         )
+    far = () if found else far_constants(entry.program)
     open_reads = () if found else undecided_reads(entry.program, entry.needs, ranges)
-    if open_reads:
+    if far and not open_reads and _has_entries(entry):
+        reason = f"entries of sequences are not followed to where {', '.join(map(str, far))} decides a test or an index"
+        yield Finding(replace(_row(card, entry, "static", "undecided", reason, ""), certainty=None))
+    elif open_reads:
         names = "; ".join(f"{one.line}: {one.message.partition(',')[0]}" for one in open_reads)
         reason = f"whether every path assigns what is read is not decided: {names}"
         yield Finding(replace(_row(card, entry, "static", "undecided", reason, ""), certainty=None))
     elif not found:
-        reason = "every name that is read is assigned, every input is used"
+        entries = " (entries of sequences: on the paths of small numbers)" if _has_entries(entry) else ""
+        reason = f"every name that is read is assigned{entries}, every input is used"
         row = _row(card, entry, "static", "holds", reason, "")
         if entry.taken:  # the printed list of inputs does not suffice
             reading = "; ".join(f"{name} is taken: {why}" for name, why in entry.taken.items())
             marks = (str(Mark("reading", reading)), *row.marks)
             row = replace(row, reading=reading, as_printed=False, marks=marks)
         yield Finding(row)
+
+
+def _has_entries(algorithm: Algorithm) -> bool:
+    nodes = (node for statement in algorithm.program.walk() for node in script.expressions_of(statement))
+    return any(isinstance(part, tree.Index) for node in nodes for part in node.walk())
 
 
 def _row(card: Card, entry: Algorithm, claim: str, verdict: str, reason: str, where: str) -> Row:

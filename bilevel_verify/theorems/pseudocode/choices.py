@@ -18,7 +18,9 @@ from bilevel_verify.theorems.rewrite import free_letters
 
 MOST_CHOICES = 60
 """Choices of numbers that are tried; of more, as many are drawn, always the same."""
-MOST_OF_ONE = 8
+MOST_OF_ONE = 9
+FARTHEST = 40
+"""Largest number of the text that letters come near to: loops are followed for no more passes."""
 PARTS = (Fraction(1, 2), Fraction(1, 10), Fraction(9, 10))
 SCALAR_CALLS = frozenset({"floor", "ceil", "min", "max", "abs", "sqrt", "log", "exp"})
 
@@ -33,8 +35,7 @@ def numbers_to_try(
     ranges : where the letters live; without them they are not small: 4 and more.
     """
     whole, other = _deciding(program)
-    constants = {p.value for s in program.walk() for n in script.expressions_of(s) for p in n.walk()
-                 if isinstance(p, tree.Number)}  # fmt: skip
+    constants = {c for c in _constants(program) if abs(c) <= FARTHEST}
     names = sorted((whole | other) & inputs)
     lists = [_candidates(name in whole, constants, name, ranges) for name in names]
     if not all(lists):
@@ -43,6 +44,27 @@ def numbers_to_try(
         numbers = dict(zip(names, chosen))
         if ranges is None or all(_inside(ranges[n], v, numbers) for n, v in numbers.items() if n in ranges):
             yield numbers
+
+
+def _constants(program: script.Program) -> set[Fraction]:
+    nodes = (part for s in program.walk() for node in script.expressions_of(s) for part in node.walk())
+    return {part.value for part in nodes if isinstance(part, tree.Number)}
+
+
+def far_constants(program: script.Program) -> list[Fraction]:
+    """Whole numbers in tests, ranges and indices beyond which no loop is followed: what happens there is not seen."""
+    deciding: list[tree.Node] = []
+    for statement in program.walk():
+        match statement:
+            case script.For(start=start, stop=stop):
+                deciding += [start, stop]
+            case script.If(test=test) | script.While(test=test):
+                deciding.append(test)
+        targets = statement.targets if isinstance(statement, script.Assign) else ()
+        for node in (*script.expressions_of(statement), *targets):
+            deciding += [index for part in node.walk() if isinstance(part, tree.Index) for index in part.indices]
+    numbers = {part.value for node in deciding for part in node.walk() if isinstance(part, tree.Number)}
+    return sorted(n for n in numbers if n.denominator == 1 and n > FARTHEST - 3)
 
 
 def _some(lists: list[list[Fraction]]) -> Iterator[tuple[Fraction, ...]]:
@@ -104,7 +126,7 @@ def _candidates(
     whole: bool, constants: set[Fraction], name: str, ranges: Mapping[str, Domain] | None
 ) -> list[Fraction]:
     """Numbers of one letter: the least ones of its range, and those around the numbers of the text."""
-    near = {c + shift for c in constants for shift in (-1, 0, 1)}
+    near = {c + shift for c in constants for shift in (-1, 0, 1, 2)}
     if ranges is None:
         return sorted({Fraction(n) for n in (4, 5, 6)} | {n for n in near if n > 1 and n.denominator == 1})[
             :MOST_OF_ONE
@@ -121,7 +143,8 @@ def _candidates(
     elif not whole:
         found |= {n + Fraction(1, 2) for n in (base, base + 1)}
     kept = [n for n in sorted(found, key=lambda n: (abs(n - base), n)) if not whole or n.denominator == 1]
-    return [n for n in kept if domain is None or _inside(domain, n, {})][:MOST_OF_ONE]
+    kept = [n for n in kept if domain is None or _inside(domain, n, {})]
+    return kept if len(kept) <= MOST_OF_ONE else [*kept[: MOST_OF_ONE - 4], *kept[-4:]]
 
 
 def _number(end: Expression | None) -> Fraction | None:

@@ -28,7 +28,8 @@ MOST_STEPS = 300
 MOST_WORK = 2500
 MOST_PASSES = 9
 MOST_TERMS = 12
-"""Statements of one choice of numbers and of all, passes of one loop, terms of one sum: longer ones are given up."""
+"""Statements of one choice of numbers and of all, passes of one loop (more where a letter is larger), terms of one sum:
+longer ones are given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ class _Walk:
         self, program: script.Program, given: frozenset[str], numbers: Mapping[str, Fraction], once: bool
     ) -> None:
         self.given, self.numbers, self.once, self.steps = given, numbers, once, 0
+        self.most = max(MOST_PASSES, *(int(n) + 2 for n in numbers.values()), 0)
         targets = [t for s in program.walk() if isinstance(s, script.Assign) for t in s.targets]
         self.letters = {t.name for t in targets if isinstance(t, tree.Letter)}
         self.letters |= {s.index for s in program.walk() if isinstance(s, script.For)}
@@ -172,7 +174,7 @@ class _Walk:
             if number or not self.once:
                 yield path
             return
-        if number >= MOST_PASSES:
+        if number >= self.most:
             return
         for end in self.block(body, replace(path, values={**path.values, index: at})):
             if end.status == "on":
@@ -182,7 +184,7 @@ class _Walk:
 
     def loop(self, test: tree.Node, body: tuple[script.Statement, ...], path: _Path, number: int) -> Iterator[_Path]:
         """Passes of a loop with a test; a path that goes round too often is given up."""
-        if number > MOST_PASSES:
+        if number > self.most:
             return
         for answer, after in self.answers(test, path):
             if not answer:
