@@ -30,6 +30,12 @@ class Convexity:
     text: str = ""
 
 
+UNKNOWN = (
+    "strong convexity of the lower level not certified: the lowest minimiser that is found from some starts may be a "
+    "local one"
+)
+
+
 def convexity_of(problem: Problem, model: Model) -> Convexity:
     """Convexity of the lower level, from the constants room."""
     if model.lower is None:
@@ -39,7 +45,7 @@ def convexity_of(problem: Problem, model: Model) -> Convexity:
 
         mu = constants(problem, only=["mu"])["mu"]
     except (BilevelVerifyError, ImportError, KeyError, NotImplementedError):
-        return Convexity(None, False, "strong convexity of the lower level not certified")
+        return Convexity(None, False, UNKNOWN)
     if mu.certified and mu.value > 0 and np.isfinite(mu.value):
         return Convexity(float(mu.value), True)
     if mu.certified and (mu.value == 0 or _convex_by_range(problem, model)):
@@ -49,9 +55,9 @@ def convexity_of(problem: Problem, model: Model) -> Convexity:
             None,
             False,
             f"the lower level is not convex in y on the declared range (mu <= {float(mu.upper):.3g}): "
-            "a local minimiser is what Newton finds",
+            "the lowest minimiser that is found from some starts may be a local one",
         )
-    return Convexity(None, False, "strong convexity of the lower level not certified")
+    return Convexity(None, False, UNKNOWN)
 
 
 def upper_curvature(problem: Problem, model: Model) -> float:
