@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pytest
+import sympy
 
 import bilevel_verify as bv
+from bilevel_verify.truth.functions.quadratics import quadratic_of
+from bilevel_verify.truth.sets.squares import complete_squares
 
 BOX3 = {"x1": (-3, 3), "y1": (-3, 3)}
 MINIMA: list[tuple[str, Any, float]] = [
@@ -187,3 +191,15 @@ def test_the_penalty_minimum_is_searched_once_for_each_lambda(monkeypatch: pytes
     assert asked == [4.0, 8.0]
     assert (first.value, first.error) == (again.value, again.error)
     assert first.value < other.value
+
+
+@pytest.mark.parametrize("f", ["x1*x2", "2*x1*x2", "x1*x2 + x3**2", "x1*x2 + x2*x3", "x1*x2 - x3", "x1*x2 + 3"])
+def test_products_without_squares_are_not_convex(f: str) -> None:
+    names = "x1 x2 x3" if "x3" in f else "x1 x2"
+    with suppress(bv.MathematicalError):
+        assert bv.truth(bv.single_level(f=f, x=names)).phi_min().value == -np.inf
+    ends = {"x1": (-1, 1), "x2": (-2, 3), "x3": (0, 1)}
+    boxed = bv.truth(bv.single_level(f=f, x=names, domain={n: ends[n] for n in names.split()})).phi_min()
+    exact = {"2*x1*x2": -6, "x1*x2 + 3": 0, "x1*x2 + x2*x3": -4, "x1*x2 - x3": -4}.get(f, -3)
+    assert boxed.value - boxed.error - 1e-15 <= exact <= boxed.value + boxed.error + 1e-15
+    assert complete_squares(quadratic_of(sympy.sympify(f), sympy.symbols(names))) is None  # type: ignore[arg-type]

@@ -50,8 +50,7 @@ def is_convex(phi: sympy.Expr, x: tuple[sympy.Symbol, ...], over: Ranges | None,
 
 def positive_semidefinite(matrix: Any) -> bool:
     """Exact test of a rational matrix."""
-    factor = ldl(matrix)
-    return factor.sign == 1 or (not factor.squares and not any(v for row in matrix for v in row))
+    return ldl(matrix).sign == 1
 
 
 def convex_minimum(

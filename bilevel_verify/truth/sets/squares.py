@@ -48,7 +48,7 @@ def complete_squares(
 ) -> tuple[list[tuple[Fraction, tuple[Fraction, ...], Fraction]], Fraction] | None:
     """``sum weight (normal . z + shift)^2 / 2 + constant`` of a convex quadratic bounded below, exactly; else None."""
     factor = ldl(quadratic.Q)
-    if factor.sign != 1 and factor.squares:
+    if factor.sign != 1:  # also where nothing is left but products, as in x1 x2
         return None
     rest, constant = list(quadratic.q), quadratic.c
     squares = []

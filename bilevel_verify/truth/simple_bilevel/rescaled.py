@@ -66,7 +66,7 @@ def _is_known(problem: Problem, h: sympy.Expr) -> bool:
     with ball_ends():
         found = structure_of(h, problem.x, ranges_over(problem.feasible))
     Q = found.quadratic.Q
-    return not found.missing and (ldl(Q).sign == 1 or not any(v for row in Q for v in row))
+    return not found.missing and ldl(Q).sign == 1
 
 
 def _layer(h: sympy.Expr, x: Sequence[sympy.Symbol], t: sympy.Symbol) -> tuple[sympy.Expr, sympy.Expr] | None:
