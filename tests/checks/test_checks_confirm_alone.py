@@ -104,7 +104,7 @@ def case_of(method: Any = None, digits: int | None = None, trajectory: Any = Non
         (violated(-1e-13, 0.5), "refuted", "broken; confirmed in 50 digits"),
         (violated(-1e-16, 0.5), "undecided", "tie: the sides agree up to the rounding of the run, in float64 and"),
         (violated(-0.5, 1e-9), "undecided", "tie: "),
-        (violated(-1e-16, 0.0, "proved"), "refuted", "broken; confirmed in 50 digits"),
+        (violated(-1e-16, 0.0, "proved"), "undecided", "tie: "),  # exact, of rounded iterates
         (held(), "undecided", "precision: broken in float64, but not in 50 digits"),
         (lost(), "undecided", "precision: broken in float64, but not in 50 digits"),
         (Tally(), "undecided", "precision: broken in float64, but not in 50 digits"),
@@ -242,7 +242,7 @@ def test_points_that_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         (violated(-confirm.VISIBLE), False),
         (violated(-1.5e-15), True),
         (violated(-0.9e-15), False),
-        (violated(-1e-30, certainty="proved"), True),
+        (violated(-1e-30, certainty="proved"), False),  # of rounded iterates
         (violated(-0.5, certainty="computed"), True),
     ],
 )
@@ -261,8 +261,14 @@ def test_visible_violations(fine: Tally, visible: bool) -> None:
 )
 def test_a_violation_that_fades_is_rounding(share: float, rounding: bool) -> None:
     assert confirm._is_rounding(violated(-0.5, 1.0), violated(-0.5, share)) is rounding
-    assert confirm._is_rounding(violated(-0.5, 1.0), violated(-0.5, share, "proved")) is False
-    assert confirm._is_rounding(Tally(), violated(-0.5, share, "proved")) is True
+    assert confirm._is_rounding(violated(-0.5, 1.0), violated(-0.5, share, "proved")) is rounding
+    assert confirm._is_rounding(violated(-0.5, 1.0), violated(-0.5, share, "proved"), rounded=False) is False
+    assert confirm._is_rounding(Tally(), violated(-0.5, share, "proved"), rounded=False) is True
+
+
+def test_exact_counts_have_no_rounding() -> None:
+    assert confirm.is_visible(violated(-1e-30, certainty="proved"), rounded=False)
+    assert not confirm.is_visible(violated(-1e-30, certainty="certified"), rounded=False)
 
 
 @pytest.mark.parametrize(

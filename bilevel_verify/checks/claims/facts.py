@@ -24,6 +24,12 @@ def rests_on_the_end(claim: Claim) -> bool:
     return claim.over == "run" or counted or bool(_letters(claim) & (OF_THE_END | COUNTERS))
 
 
+def reads_iterates(claim: Claim) -> bool:
+    """Whether a claim reads points of the run, which the run has rounded; counts and letters are exact."""
+    entries = (isinstance(node, tree.Index) for one in trees_of(claim) for node in one.walk())
+    return any(entries) or bool(_letters(claim) & {"output", "lambda_min_output"})
+
+
 def needs_epochs(claim: Claim, restarts: bool | None) -> bool:
     """Whether a claim cannot be judged on iterates of which nobody said where an epoch begins.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.checks.claims.claims import Judged, judge_claims
 from bilevel_verify.checks.claims.decide import Tally
-from bilevel_verify.checks.claims.facts import rests_on_the_end
+from bilevel_verify.checks.claims.facts import reads_iterates, rests_on_the_end
 from bilevel_verify.checks.claims.growth import stays_violated
 from bilevel_verify.checks.evidence.runs import rerun
 from bilevel_verify.checks.instances.simple import functions_of
@@ -56,7 +56,7 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
         return "undecided", f"budget: {reason} in float64; the run in {DIGITS} digits is too long"
     if not broken:
         return "undecided", f"precision: {reason} in float64, but not in {DIGITS} digits"
-    if _is_rounding(judged.tally, tally):
+    if _is_rounding(judged.tally, tally, reads_iterates(judged.claim)):
         return "undecided", f"tie: the sides agree up to the rounding of the run, in float64 and in {DIGITS} digits"
     return "refuted", f"{reason}; confirmed in {DIGITS} digits"
 
@@ -88,15 +88,18 @@ def _beyond_rounding(case: Case, judged: Judged, reason: str, error: Exception) 
 
 def _in_digits(digits: int, judged: Judged, reason: str) -> tuple[Verdict, str]:
     """A run that was made in many digits from the start needs no other one."""
-    if not is_visible(judged.tally):
+    if not is_visible(judged.tally, reads_iterates(judged.claim)):
         return "undecided", f"tie: the sides agree up to the rounding of the run, in {digits} digits"
     return "refuted", f"{reason}, in {digits} digits"
 
 
-def is_visible(fine: Tally) -> bool:
-    """Whether a run in many digits shows a violation that is more than its own rounding (exact rationals have none)."""
+def is_visible(fine: Tally, rounded: bool = True) -> bool:
+    """Whether a run in many digits shows a violation that is more than its own rounding.
+
+    Exact sides have no rounding errors, unless they are made of iterates (``rounded``): those were rounded by the run.
+    """
     worst = fine.worst
-    return worst is not None and (worst.certainty == "proved" or worst.margin < -VISIBLE)
+    return worst is not None and ((worst.certainty == "proved" and not rounded) or worst.margin < -VISIBLE)
 
 
 def _iterations(case: Case, judged: Judged) -> int | None:
@@ -108,8 +111,8 @@ def _iterations(case: Case, judged: Judged) -> int | None:
     return int(2 ** math.ceil(math.log2(needed)))  # rounded up, so that claims share their runs
 
 
-def _is_rounding(rough: Tally, fine: Tally) -> bool:
+def _is_rounding(rough: Tally, fine: Tally, rounded: bool = True) -> bool:
     """Whether a violation is made of rounding errors: two sides that are equal differ in the last digits of any run."""
-    if fine.worst is None or rough.first is None or not is_visible(fine):
+    if fine.worst is None or rough.first is None or not is_visible(fine, rounded):
         return True
-    return fine.worst.certainty != "proved" and fine.worst.gap < FADES * rough.first.gap
+    return (rounded or fine.worst.certainty != "proved") and fine.worst.gap < FADES * rough.first.gap

@@ -1,0 +1,49 @@
+"""Starts for a lower level that is not certified to be convex: low values on a grid, so that the lowest valley is met.
+
+A search in floats proves nothing (what rests on it is ``computed``); it finds what one start from the middle does not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.truth.functions.model import Function
+from bilevel_verify.truth.lower_level.newton import columns, evaluate
+
+FloatArray = NDArray[np.float64]
+PLACES = 1024
+SLABS = 8
+MOST_VALUES = 2_000_000
+GOLDEN = 0.6180339887498949
+
+
+def places(low: FloatArray, high: FloatArray, count: int) -> FloatArray:
+    """Points (count, dy) spread over a box; on unbounded sides ever wider apart, to some thousands."""
+    steps = np.arange(1, count + 1)[:, None]
+    share = (
+        steps * GOLDEN ** np.arange(1, low.size + 1)[None, :]
+    ) % 1.0  # additive recurrence: even in every coordinate
+    wide = np.tan(np.pi * (share - 0.5) * (1 - 1e-3))
+    with np.errstate(invalid="ignore"):
+        inside = low + share * (high - low)
+        below, above = high - np.abs(wide), low + np.abs(wide)
+    sides = np.where(np.isfinite(high), below, np.where(np.isfinite(low), above, wide))
+    return np.asarray(np.where(np.isfinite(low) & np.isfinite(high), inside, sides))
+
+
+def lowest_places(function: Function, X: FloatArray, low: FloatArray, high: FloatArray) -> list[FloatArray]:
+    """For every row of X the place with the least value of the function in each of some slabs, shapes (n, dy)."""
+    count = max(16, min(PLACES, MOST_VALUES // max(1, len(X) * max(1, function.program.size))))
+    grid = places(low, high, count)
+    slabs = np.array_split(grid[np.argsort(grid[:, 0], kind="stable")], SLABS)
+    return [_lowest(function, X, slab) for slab in slabs]
+
+
+def _lowest(function: Function, X: FloatArray, grid: FloatArray) -> FloatArray:
+    best, value = np.tile(grid[0], (len(X), 1)), np.full(len(X), np.inf)
+    for place in grid:
+        found = evaluate(function.program, columns(X, np.tile(place, (len(X), 1))), len(X))[:, 0]
+        lower = found < value
+        best[lower], value[lower] = place, found[lower]
+    return best
