@@ -44,7 +44,7 @@ def row(tmp_path: Path, left: str, right: str, over: str = "step") -> bv.Row:
     path = tmp_path / "own.toml"
     path.write_text(CARD.format(left=left, right=right, over=over), encoding="utf-8")
     problem = bv.single_level(f="x1**2/2 + x2**2", x="x1 x2", start=[1.0, 0.7])
-    (found,) = [r for r in bv.verify(problem, f"{path}/t") if r.claim == "q" and r.judges == "relation"]
+    (found,) = [r for r in bv.verify(problem, f"{path}/t").claims if r.claim == "q" and r.judges == "relation"]
     return found
 
 
