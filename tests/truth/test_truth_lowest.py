@@ -1,0 +1,53 @@
+"""Lower levels that are not certified to be convex: of several minimisers the lowest, and nothing certified."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bilevel_verify as bv
+from bilevel_verify.truth.lower_level.starts import places
+
+Y = np.linspace(-60.0, 60.0, 1_200_001)
+CASES: dict[str, Any] = {
+    "y1**6 - 3*y1**4 + 2*y1**2 + y1/1000 - x1*y1": lambda y: y**6 - 3 * y**4 + 2 * y**2 + y / 1000,
+    "y1**2/100 + sin(3*y1) + x1*y1": lambda y: y**2 / 100 + np.sin(3 * y),
+    "y1**2*(y1 - 3)**2*(y1 + 4)**2 - y1/100 - x1*y1": lambda y: y**2 * (y - 3) ** 2 * (y + 4) ** 2 - y / 100,
+    "y1**2/100 - 5*exp(-(y1 - 10)**2) - x1*y1": lambda y: y**2 / 100 - 5 * np.exp(-((y - 10) ** 2)),
+    "(y1**2 - 1)**2*((y1 - 5)**2 + 1/10) + y1/100": lambda y: (y**2 - 1) ** 2 * ((y - 5) ** 2 + 0.1) + y / 100,
+    "y1**2/2 + 3*cos(5*y1 - 1)": lambda y: y**2 / 2 + 3 * np.cos(5 * y - 1),
+}
+
+
+@pytest.mark.parametrize("g", CASES)
+def test_the_lowest_of_several_minimisers(g: str) -> None:
+    t = bv.truth(bv.bilevel(f="y1", g=f"{g} + 0*x1" if "x1" in g else f"{g} + x1*y1/10**6", x="x1", y="y1"))
+    found = t.y_star([0.0])
+    assert found.certainty == "computed"
+    assert "may be a local one" in found.method
+    assert float(CASES[g](np.asarray(found.value))[0]) <= float(CASES[g](Y).min()) + 1e-9
+    values, _ = t.y_star_batch([[0.0], [0.0]])
+    assert values[:, 0] == pytest.approx(float(found.value[0]), abs=1e-9)
+
+
+def test_a_needle_inside_declared_ranges() -> None:
+    problem = bv.bilevel(
+        f="y1", g="y1**2 - 10*exp(-10**4*(y1 - 2)**2) - x1*y1/1000", x="x1", y="y1", domain={"x": (-2, 2), "y": (-4, 4)}
+    )
+    assert float(bv.truth(problem).y_star([0.0]).value[0]) == pytest.approx(2.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [((0.0, -3.0), (1.0, 5.0)), ((-np.inf, 0.0), (np.inf, np.inf)), ((-np.inf, -2.0), (1.0, 2.0))]
+)
+def test_places_lie_in_the_ranges_and_everywhere_in_them(low: Any, high: Any) -> None:
+    low, high = np.array(low), np.array(high)
+    found = places(low, high, 1000)
+    assert ((found >= low) & (found <= high)).all()
+    for j in range(2):
+        if np.isfinite([low[j], high[j]]).all():
+            assert np.max(np.diff(np.sort(found[:, j]))) < 0.005 * (high[j] - low[j])
+        else:
+            assert np.abs(found[:, j]).max() > 100
