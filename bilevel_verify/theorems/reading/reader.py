@@ -223,9 +223,7 @@ class _Reader:
         for name, data in self.top.table("settings").items():
             place = self.place.at(f"[settings.{name}]")
             table = Table(data, place)
-            rest = {k: v for k, v in data.items() if k in declared.letters}
-            table.asked |= rest.keys()
-            parameters = read_definitions({**rest, **table.table("parameters")}, declared, place)
+            parameters = read_definitions(_parameters(table, declared), declared, place)
             found[name] = Settings(
                 name,
                 parameters,
@@ -249,7 +247,7 @@ class _Reader:
         for name, data in self.top.table("readings").items():
             place = self.place.at(f"[readings.{name}]")
             table = Table(data, place)
-            parameters = read_definitions(table.table("parameters"), declared, place)
+            parameters = read_definitions(_parameters(table, declared), declared, place)
             label = table.text("label", None)
             found[name] = Reading(
                 name, label, table.text("why"), table.flag("literal"), table.text("source"), parameters
@@ -308,6 +306,13 @@ class _Reader:
                 found[identity] = reader(table, declared, kind)
                 table.finish()
         return _in_file_order(found, lines)
+
+
+def _parameters(table: Table, declared: Declarations) -> dict[str, Any]:
+    """What settings or a reading say of letters, in their table or under ``parameters``."""
+    own = {name: value for name, value in table.data.items() if name in declared.letters}
+    table.asked |= own.keys()
+    return own | table.table("parameters")
 
 
 def _in_file_order(entries: dict[str, Entry], lines: Mapping[str, list[int]]) -> dict[str, Entry]:
