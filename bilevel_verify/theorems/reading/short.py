@@ -53,7 +53,7 @@ def written_out(data: Fields, kinds: Iterable[str], place: Place) -> Fields:
         for kind, members in _of_shared(group, known, place.at("shared")):
             entries.setdefault(kind, []).extend(members)
     for kind, fields in _of_every(data.get("every", {}), known, place.at("every")):
-        entries[kind] = [fields | one if isinstance(one, dict) else one for one in entries.get(kind, [])]
+        entries[kind] = [_with(fields, one) for one in entries.get(kind, [])]
     ids = {str(one.get("id")): one for members in entries.values() for one in members if isinstance(one, dict)}
     for kind, members in entries.items():
         here = place.at(kind)
@@ -87,10 +87,10 @@ def _joined(value: Any, key: str = "") -> Any:
     Two words, or a command and a letter, stay apart.
     """
     if isinstance(value, dict):
-        return {name: _joined(inner, name) for name, inner in value.items()}
+        return {name: _joined(inner, key if key in DISPLAYS else name) for name, inner in value.items()}
     if isinstance(value, list):
         return [_joined(inner, key) for inner in value]
-    return BREAK.sub("", WORDS.sub(" ", value)) if key in DISPLAYS and isinstance(value, str) else value
+    return BREAK.sub("", WORDS.sub(" ", value.lstrip())) if key in DISPLAYS and isinstance(value, str) else value
 
 
 def _prescribed(value: Any, settings: Any, place: Place) -> Any:
@@ -159,8 +159,16 @@ def _of_shared(group: object, kinds: tuple[str, ...], place: Place) -> list[tupl
     found = []
     for kind in below:
         members = _entries(group[kind], kind, place)
-        found.append((kind, [shared | one if isinstance(one, dict) else one for one in members]))
+        found.append((kind, [_with(shared, one) for one in members]))
     return found
+
+
+def _with(shared: Fields, one: Any) -> Any:
+    """An entry with what it has not said itself; a display under its place has said the source."""
+    if not isinstance(one, dict):
+        return one
+    said = {"source"} if any(isinstance(one.get(key), dict) for key in DISPLAYS) else set()
+    return {key: value for key, value in shared.items() if key not in said} | one
 
 
 def _of_every(tables: object, kinds: tuple[str, ...], place: Place) -> list[tuple[str, Fields]]:
@@ -183,8 +191,20 @@ def _under_ids(value: Any, place: Place) -> list[Fields]:
     for identity, one in value.items():
         if "id" in one:
             raise place.at(identity).fail("the header gives its id; take the field 'id' away")
-        found.append(_sourced({"id": identity, **one}))
+        found.append({"id": identity, **one})
     return found
+
+
+def _quoted(one: Fields, place: Place) -> Fields:
+    """An entry whose display stands under its place in the paper, as ``source`` and the display."""
+    for key in DISPLAYS:
+        if not isinstance(one.get(key), dict):
+            continue
+        if "source" in one or len(one[key]) != 1:
+            raise place.at(key).fail("write one place of the paper with its display there, and no 'source' beside it")
+        source, display = next(iter(one[key].items()))
+        one = one | {"source": source, key: display}
+    return one
 
 
 def _sourced(one: Fields) -> Fields:
@@ -220,7 +240,7 @@ def _entry(one: object, place: Place) -> Any:
     if not isinstance(one, dict):
         return one
     here = place.at(str(one.get("id", "")))
-    found = _hypotheses(_sourced(one), here)
+    found = _hypotheses(_sourced(_quoted(one, here)), here)
     if "claim" in found:
         claims = _entries(found["claim"], "claim", here)
         over = {"over": found.pop("over")} if "over" in found else {}
@@ -232,7 +252,7 @@ def _entry(one: object, place: Place) -> Any:
 
 def _claim(one: Fields, place: Place) -> Fields:
     here = place.at(f'claim "{one.get("id", "")}"')
-    found: Fields = _hypotheses(_sourced(one), here)
+    found: Fields = _hypotheses(_sourced(_quoted(one, here)), here)
     variants: list[Fields] = []
     for key in ("repaired", "reading"):
         if key in found:
