@@ -2,9 +2,9 @@
 
 Short is only what is said twice otherwise: an ``id`` in the header (``[inequality.ID]``), what the entries of a group
 share (``[[shared]]``) or all entries of a kind (``[every.step]``), the setting of a statement (``setting_of``), the
-lines of an algorithm of which this is a variant (``lines``), a hypothesis with the place that prints it (``given``), the
-scope of all claims of a statement (``over``), and a source that the id tells already. A display may go on in the next
-line. Nothing is computed; every field that is written out may be written in full instead.
+lines of an algorithm of which this is a variant (``lines``), a hypothesis, a definition, a display with the place that
+prints it (``given``, ``printed``), the scope of all claims of a statement (``over``), and a source that the id tells
+already. A display may go on in the next line. Nothing is computed; every field that is written out may be written in full instead.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _joined(value: Any, key: str = "") -> Any:
 
 
 def _prescribed(value: Any, settings: Any, place: Place) -> Any:
-    """The data with ``"eta, B of theorem-3"`` under ``given`` as what these settings say: ``eta = 1/(4*L)``, ``B = ...``."""
+    """The data with ``"eta, B of theorem-3"`` under ``given`` as what these settings say: ``eta = 1/(4*L)``, ..."""
     if isinstance(value, list):
         return [_prescribed(one, settings, place) for one in value]
     if not isinstance(value, dict):
@@ -277,7 +277,7 @@ def _sides(one: Fields) -> Fields:
 
 
 def _hypotheses(one: Any, place: Place) -> Any:
-    """``given`` as ``where``, ``for`` and ``define``, a ``regime`` under its places as a list, each with its origins."""
+    """``given`` as ``where``, ``for`` and ``define``, a ``regime`` under its places as a list, with the origins."""
     if not isinstance(one, dict):
         return one
     found = {key: value for key, value in one.items() if key != "given"}

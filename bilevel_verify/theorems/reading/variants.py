@@ -23,7 +23,7 @@ def with_lines(one: Any, algorithms: Mapping[str, dict[str, Any]], place: Place)
 
     Raises
     ------
-    CardError : no such algorithm, ``steps`` beside ``lines``, or a line without a number, or with one that is not there.
+    CardError : no such algorithm, ``steps`` beside ``lines``, a line without a number or with one that is not there.
     """
     if not isinstance(one, dict) or "lines" not in one:
         return one
