@@ -55,7 +55,16 @@ def read_card(path: Path, label: str | None = None) -> Card:
     CardError : one line that names the card, the statement, the field, the column and the fix.
     """
     label = label or str(path)
-    text = read_text(path, MAXIMAL_SIZE, label, CardError)
+    return card_of(read_text(path, MAXIMAL_SIZE, label, CardError), label, path)
+
+
+def card_of(text: str, label: str, path: Path) -> Card:
+    """The card that a text says; ``path`` : where it stands or would stand.
+
+    Raises
+    ------
+    CardError : as :func:`read_card`.
+    """
     data = parse_toml(text, label, CardError)
     return _Reader(label, text, data, path).card(hashlib.sha256(text.encode()).hexdigest())
 

@@ -4,7 +4,8 @@ Short is only what is said twice otherwise: an ``id`` in the header (``[inequali
 share (``[[shared]]``) or all entries of a kind (``[every.step]``), the setting of a statement (``setting_of``), the
 lines of an algorithm of which this is a variant (``lines``), a hypothesis, a definition, a display with the place that
 prints it (``given``, ``printed``), the scope of all claims of a statement (``over``), and a source that the id tells
-already. A display may go on in the next line. Nothing is computed; every field that is written out may be written in full instead.
+already. A display may go on in the next line. Nothing is computed; every field that is written out may be written in
+full instead. :mod:`~bilevel_verify.theorems.reading.shortened` writes this form.
 """
 
 from __future__ import annotations
@@ -82,15 +83,17 @@ def lines_of_ids(text: str, kinds: Iterable[str]) -> dict[str, list[int]]:
 
 
 def _joined(value: Any, key: str = "") -> Any:
-    """The data with each display in one line: the end of a line and the indentation of the next are no part of it.
-
-    Two words, or a command and a letter, stay apart.
-    """
+    """The data with each display in one line."""
     if isinstance(value, dict):
         return {name: _joined(inner, key if key in DISPLAYS else name) for name, inner in value.items()}
     if isinstance(value, list):
         return [_joined(inner, key) for inner in value]
-    return BREAK.sub("", WORDS.sub(" ", value.lstrip())) if key in DISPLAYS and isinstance(value, str) else value
+    return joined(value) if key in DISPLAYS and isinstance(value, str) else value
+
+
+def joined(display: str) -> str:
+    """A display in one line: the ends of its lines and their indentation are no part of it, two words stay apart."""
+    return BREAK.sub("", WORDS.sub(" ", display.lstrip()))
 
 
 def _prescribed(value: Any, settings: Any, place: Place) -> Any:
@@ -236,11 +239,18 @@ def _in_setting(one: object, entries: Mapping[str, Fields], place: Place) -> obj
 
 
 def _entry(one: object, place: Place) -> Any:
-    """An entry with its claims, their scope and all hypotheses in full."""
-    if not isinstance(one, dict):
-        return one
+    return entry_written_out(one, place) if isinstance(one, dict) else one
+
+
+def entry_written_out(one: Fields, place: Place) -> Fields:
+    """An entry with its claims, their scope and all hypotheses in full.
+
+    Raises
+    ------
+    CardError : a short form that is none.
+    """
     here = place.at(str(one.get("id", "")))
-    found = _hypotheses(_sourced(_quoted(one, here)), here)
+    found: Fields = _hypotheses(_sourced(_quoted(one, here)), here)
     if "claim" in found:
         claims = _entries(found["claim"], "claim", here)
         over = {"over": found.pop("over")} if "over" in found else {}
