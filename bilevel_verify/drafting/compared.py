@@ -15,7 +15,8 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation
 
 ORDERED = ("<", "<=", ">", ">=")
-TAKEN_FOR = ("matrix", "set")
+TAKEN_FOR = ("vector", "matrix", "set")
+ROLES = ("letter", "sequence")
 
 
 def with_numbers(notation: Notation, printed: Iterable[Printed], answered: Collection[str] = ()) -> Notation:
@@ -28,7 +29,7 @@ def with_numbers(notation: Notation, printed: Iterable[Printed], answered: Colle
     sorts = Sorts(notation)
     found = set().union(*(_letters(*sides, sorts) for p in printed if p.op in ORDERED for sides in _both(p)))
     entries = tuple(
-        replace(e, kind="scalar") if e.name in found and e.role == "letter" and e.display not in answered else e
+        replace(e, kind="scalar") if e.name in found and e.role in ROLES and e.display not in answered else e
         for e in notation.entries
     )
     return replace(notation, entries=entries)
@@ -65,9 +66,9 @@ def _certain(node: tree.Node) -> bool:
 def _standing(node: tree.Node, sorts: Sorts) -> Iterable[str]:
     """Letters that are no numbers yet and stand in a sum, product, quotient or power of a side."""
     match node:
-        case tree.Letter(name=name):
+        case tree.Letter(name=name) | tree.Index(base=name):
             role, kind, _ = sorts.entries.get(name, ("", "", frozenset()))
-            if role == "letter" and kind in TAKEN_FOR:
+            if role in ROLES and kind in TAKEN_FOR:
                 yield name
         case tree.Add() | tree.Multiply() | tree.Divide() | tree.Negate() | tree.Power():
             for part in node.children():

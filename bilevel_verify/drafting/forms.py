@@ -127,8 +127,8 @@ class Store:
 class Table:
     """The letters of one relation that stand for something, and what they stand for.
 
-    ``space`` is the kind of what :meth:`combination` combines: vectors, or matrices, tensors, functions as elements of a
-    linear space.
+    ``space`` is the kind of what :meth:`combination` combines: vectors, or matrices, tensors, functions as elements of
+    a linear space.
     """
 
     sorts: Sorts

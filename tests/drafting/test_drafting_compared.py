@@ -29,6 +29,8 @@ def kinds(tmp_path: Path, words: str, display: str, answers: dict[str, object] |
         (MATRIX, r"A+b\ge 2\|u\|^2+c", "A", "scalar"),
         (MATRIX, r"|b|<\frac{b A^2}{2}", "A", "scalar"),
         (SET, r"\|u\|\le C", "C", "scalar"),
+        (r"Let $r\in\mathbb{R}^d$ and $\|r\|\le 1$. ", r"\|u\|\le r+b", "r", "scalar"),
+        (r"Let $r\in\mathbb{R}^d$ and $\|r\|\le 1$. ", r"\|u\|\le\|r\|", "r", "vector"),
         (MATRIX, r"b\le A", "A", "matrix"),  # a paper may write \le between matrices
         (MATRIX, r"\|u\|=A", "A", "matrix"),  # no inequality
         (MATRIX, r"\|u\|\preceq A", "A", "matrix"),
