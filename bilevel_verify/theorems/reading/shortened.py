@@ -11,18 +11,18 @@ from bilevel_verify.theorems.reading.from_print import DISPLAYS
 from bilevel_verify.theorems.reading.short import entry_written_out, source_of
 from bilevel_verify.theorems.reading.toml_text import key, table
 
-Fields = dict[str, Any]
+Fields = dict[str, object]
 FIRST = ("id", "source", "title", *DISPLAYS)
 NOWHERE = Place("")
 
 
-def entry_text(kind: str, fields: Mapping[str, Any], every: Mapping[str, Any]) -> str:
+def entry_text(kind: str, fields: Mapping[str, object], every: Mapping[str, object]) -> str:
     """An entry as a table under its id. ``every`` : what all entries of its kind have (``[every.KIND]``)."""
     short = {name: found for name, found in shortened(fields).items() if name not in every or every[name] != found}
     return table(f"[{kind}.{key(str(short.pop('id')))}]", short)
 
 
-def shortened(fields: Mapping[str, Any]) -> Fields:
+def shortened(fields: Mapping[str, object]) -> Fields:
     """The fields of an entry, in full, as its short form has them, in the order in which a card has them.
 
     A piece that would be read as something else (a hypothesis that looks like a range) stays in full.

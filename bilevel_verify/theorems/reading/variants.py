@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from bilevel_verify.language import nearest
 from bilevel_verify.theorems.reading.fields import Place
@@ -18,7 +17,7 @@ TAKEN = ("method", "inputs", "taken", "families", "functions", "supplied_by")
 NUMBER = re.compile(r"#\s*(\S+)\s*\Z")
 
 
-def with_lines(one: Any, algorithms: Mapping[str, dict[str, Any]], place: Place) -> Any:
+def with_lines(one: object, algorithms: Mapping[str, Mapping[str, object]], place: Place) -> object:
     """The variant with all of its ``steps``; what has no ``lines`` stays as it is.
 
     Raises
@@ -29,13 +28,14 @@ def with_lines(one: Any, algorithms: Mapping[str, dict[str, Any]], place: Place)
         return one
     here = place.at(str(one.get("id", "")), "lines")
     name, lines = one.get("variant_of", ""), one["lines"]
-    other = algorithms.get(name) if isinstance(name, str) else None
-    if other is None or not isinstance(other.get("steps"), str):
+    other = algorithms.get(name, {}) if isinstance(name, str) else {}
+    steps = other.get("steps")
+    if not isinstance(steps, str):
         raise here.fail(f"they replace lines of the algorithm that 'variant_of' names, and {name!r} has no steps")
     if "steps" in one or not isinstance(lines, str):
         raise here.fail("write the lines that differ as a text, or all of them in 'steps'")
     rest = {key: value for key, value in one.items() if key != "lines"}
-    return {**{k: other[k] for k in TAKEN if k in other}, "steps": _replaced(other["steps"], lines, here), **rest}
+    return {**{k: other[k] for k in TAKEN if k in other}, "steps": _replaced(steps, lines, here), **rest}
 
 
 def _replaced(steps: str, lines: str, place: Place) -> str:
