@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from bilevel_verify.drafting.answers import Answers, Question
+from bilevel_verify.drafting.compared import with_numbers
 from bilevel_verify.drafting.document import Document
 from bilevel_verify.drafting.drafted import Drafted
 from bilevel_verify.drafting.entries import Composer
@@ -72,6 +73,7 @@ def _composed(
     path: Path, document: Document, notation: Notation, symbols: list[Declared], reader: Reader, answers: Answers,
     evidence: Evidence,
 ) -> Draft:  # fmt: skip
+    notation = with_numbers(notation, reader.printed, answers.kinds)
     scalars = _scalars(notation, reader)
     scopes = Scopes(document, reader.printed, scalars, dict(reader.document_labels()), reader.spoken)
     words = " ".join(scopes.words(i) for i in range(len(document.units)))

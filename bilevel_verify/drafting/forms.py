@@ -31,7 +31,7 @@ class Unjudged(Exception):
 
 WHY = {
     "relation": "a relation that is not judged (membership, order of matrices, distribution, growth up to constants)",
-    "kind": "sides that are no numbers or vectors (matrices, sets, functions)",
+    "kind": "sides that are neither numbers nor linear combinations of one kind (sets, mixed kinds)",
     "dots": "an omission (dots) in the formula",
     "order": "an order symbol inside a side",
     "large": "more than 14 different values of functions, norms or entries",
@@ -125,7 +125,11 @@ class Store:
 
 @dataclass
 class Table:
-    """The letters of one relation that stand for something, and what they stand for."""
+    """The letters of one relation that stand for something, and what they stand for.
+
+    ``space`` is the kind of what :meth:`combination` combines: vectors, or matrices, tensors, functions as elements of
+    a linear space.
+    """
 
     sorts: Sorts
     store: Store
@@ -133,6 +137,7 @@ class Table:
     sizes: set[str] = field(default_factory=set)
     vectors: set[str] = field(default_factory=set)
     letters: set[str] = field(default_factory=set)
+    space: str = "vector"
 
     def atom(self, node: tree.Node, sort: str) -> tree.Letter:
         """The letter for a value; ``sort`` is number, size (not negative) or vector."""
@@ -286,7 +291,7 @@ class Table:
                 return None if part is None else {k: (_times(scalars, f), b) for k, (f, b) in part.items()}
             case tree.Number(value=value) if value == 0:
                 return {}
-        if self.sorts.of(node) != "vector":
+        if self.sorts.of(node) != self.space:
             return None
         return {to_text(node): (tree.Number(Fraction(1)), node)}
 

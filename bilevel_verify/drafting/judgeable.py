@@ -12,6 +12,8 @@ from bilevel_verify.theorems.card_parts import ORDER_SYMBOLS
 from bilevel_verify.theorems.rewrite import rebuild
 
 MOST_VECTORS = 6
+SPACES = ("vector", "covector", "matrix", "tensor", "function")
+"""Kinds whose elements are added and scaled: an identity of linear combinations is the same for all of them."""
 Form = Literal["scalar", "letters", "step", "order"]
 
 
@@ -38,8 +40,8 @@ def judgeable(left: tree.Node, op: str, right: tree.Node, sorts: Sorts, store: S
     if isinstance(left, tree.Call) and left.function in ORDER_SYMBOLS and op in ("==", "<="):
         raise Unjudged("order")
     kinds = {sorts.of(left), sorts.of(right)} - ({"scalar"} if _zero(left) or _zero(right) else set())
-    if "vector" in kinds and kinds <= {"vector"} and op == "==":
-        return _vectors(left, right, sorts, store)
+    if len(kinds) == 1 and kinds <= set(SPACES) and op == "==":
+        return _elements(left, right, Table(sorts, store, space=kinds.pop()))
     if _quadratic(left, sorts) or _quadratic(right, sorts):
         try:
             return _step(left, op, right, sorts, store)
@@ -66,10 +68,9 @@ def _order(left: tree.Node, op: str, right: tree.Call, sorts: Sorts, store: Stor
     return Judgeable("order", sides[0], "<=", tree.Call(right.function, (sides[1],)), table)
 
 
-def _vectors(left: tree.Node, right: tree.Node, sorts: Sorts, store: Store) -> Judgeable:
-    """An equation between vectors: the inner products with any vector agree."""
-    table = Table(sorts, store)
-    test = table.atom(tree.Letter("any_vector"), "vector")
+def _elements(left: tree.Node, right: tree.Node, table: Table) -> Judgeable:
+    """An equation between elements of a linear space: the inner products with any element agree."""
+    test = table.atom(tree.Letter(f"any_{table.space}"), "vector")
     sides = []
     for side in (left, right):
         zero = _zero(side)

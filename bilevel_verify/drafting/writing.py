@@ -6,25 +6,61 @@ import re
 from collections import defaultdict
 from typing import Any
 
-from bilevel_verify.drafting import toml_text
 from bilevel_verify.drafting.document import Formula, Unit, plain_words, slug
 from bilevel_verify.drafting.drafted import Drafted
 from bilevel_verify.drafting.entries import Made
+from bilevel_verify.drafting.kinds import Declared
 from bilevel_verify.drafting.scopes import NEW
-from bilevel_verify.errors import InputError
+from bilevel_verify.errors import CardError, InputError
 from bilevel_verify.language import to_text
 from bilevel_verify.latex import Entry, Notation
 from bilevel_verify.latex.notation import GROUPS
+from bilevel_verify.theorems.card import Card, Inequality
+from bilevel_verify.theorems.reading import toml_text
+from bilevel_verify.theorems.reading.fields import Names, Place
+from bilevel_verify.theorems.reading.from_print import read_links
+from bilevel_verify.theorems.reading.reader import FORMULA, card_of
+from bilevel_verify.theorems.reading.shortened import entry_text
 
 LONGEST = 900_000
 """Characters of a card; what does not fit is left out and said to be."""
 HEAD = """Drafted from {source}. What the paper prints was read by machine: read it against the paper.
-An entry with `drafted = true` is never refuted at a point, because the text may restrict its letters in words;
-take the line away when you have read the entry, its ranges (`for`, [letters]) and its hypotheses (`where`)."""
+A drafted entry is never refuted at a point, because the text may restrict its letters in words; write `drafted = false`
+into an entry when you have read it, with its ranges and its hypotheses (`given`, [letters])."""
+EVERY = {"drafted": True}
+"""What all links of a draft have."""
 
 
 def card_text(draft: Drafted) -> str:
-    """The card as TOML."""
+    """The card as TOML, in the short form of cards; a chain stands there where its print alone does not say it."""
+    head, entries = _head(draft), _entries(draft)
+    text = "\n".join([*head, *entries.values()])
+    made = {one.id: one for one in draft.composer.made}
+    said = _said_by_print(card_of(text, draft.path.name, draft.path.with_suffix(".toml")))
+    for name in said & entries.keys():
+        fields = {key: one for key, one in made[name].fields.items() if key != "chain"}
+        entries[name] = entry_text(made[name].table, fields, EVERY)
+    return "\n".join([*head, *entries.values()])
+
+
+def _said_by_print(card: Card) -> frozenset[str]:
+    """Entries whose ``printed`` text is read as their chain, so that no chain need be written beside it."""
+    found = set()
+    place = Place(card.key, notation=card.notation)
+    for entry in card.entries.values():
+        if isinstance(entry, Inequality) and entry.printed and not entry.marks:
+            letters = {*card.letters, *entry.for_, *entry.define}
+            try:
+                links = read_links("printed", entry.printed, place, Names(frozenset(letters), FORMULA))
+            except CardError:
+                continue
+            if [(k.left, k.op, k.right) for k in links] == [(k.left, k.op, k.right) for k in entry.chain]:
+                found.add(entry.id)
+    return frozenset(found)
+
+
+def _head(draft: Drafted) -> list[str]:
+    """All that stands before the entries."""
     parts = [toml_text.table("[paper]", {"key": draft.key, "title": draft.document.title[:300]},
                              HEAD.format(source=draft.path.name))]  # fmt: skip
     parts += _draft_tables(draft)
@@ -32,14 +68,8 @@ def card_text(draft: Drafted) -> str:
         parts.append(toml_text.table("[units]", draft.answers.base))
     parts.append(toml_text.table("[notation]", notation_table(draft.notation)))
     parts.append(_letters(draft))
-    size = sum(map(len, parts))
-    for number, (part, name) in enumerate(_entries(draft)):
-        if size + len(part) > LONGEST:
-            parts.append(f"# The card would be too large: what follows {name} (entry {number}) is left out.\n")
-            break
-        parts.append(part)
-        size += len(part)
-    return "\n".join(parts)
+    kinds = sorted({made.table for made in draft.composer.made})
+    return parts + [toml_text.table(f"[every.{kind}]", EVERY) for kind in kinds]
 
 
 def _draft_tables(draft: Drafted) -> list[str]:
@@ -47,29 +77,27 @@ def _draft_tables(draft: Drafted) -> list[str]:
         "source": draft.path.name,
         **draft.counts.record(),
     }
-    parts = [toml_text.table("[draft]", fields)]
-    for name, table in draft.answers.table().items():
-        parts.append(toml_text.table(f"[draft.answers.{name}]", table))
-    for question in draft.questions[:200]:
-        asked = {"sort": question.sort, "about": question.about, "text": question.text, "where": question.where}
-        parts.append(toml_text.table("[[draft.question]]", asked))
-    for remark in draft.remarks[:500]:
-        unread = {"where": str(remark.where), "reason": remark.reason, "message": remark.message[:300]}
-        parts.append(toml_text.table("[[draft.unread]]", unread))
-    for note in draft.notes[:300]:
-        parts.append(
-            toml_text.table("[[draft.note]]", {"entry": note.entry, "where": str(note.where), "text": note.text})
-        )
-    for symbol in draft.symbols[:600]:
-        place = draft.places.get(symbol.entry.name)
-        first = str(draft.document.text.where(symbol.first))
-        entry = symbol.entry
-        told: dict[str, Any] = {"latex": entry.display, "name": entry.name, "is": symbol.kind, "times": symbol.count}
-        told["first"] = first
-        if place is not None:
-            told["introduced"] = f"{draft.reader.where(place.context.formula)}: {_words(place.context.before)}"
-        parts.append(toml_text.table("[[draft.symbol]]", told))
-    return parts
+    fields["question"] = [
+        {"sort": one.sort, "about": one.about, "text": one.text, "where": one.where} for one in draft.questions[:200]
+    ]
+    fields["unread"] = [
+        {"where": str(one.where), "reason": one.reason, "message": one.message[:300]} for one in draft.remarks[:500]
+    ]
+    fields["note"] = [{"entry": one.entry, "where": str(one.where), "text": one.text} for one in draft.notes[:300]]
+    fields["symbol"] = [_symbol(draft, one) for one in draft.symbols[:600]]
+    listed = ("question", "unread", "note", "symbol")
+    parts = [toml_text.table("[draft]", {name: one for name, one in fields.items() if one or name not in listed})]
+    return parts + [toml_text.table(f"[draft.answers.{name}]", one) for name, one in draft.answers.table().items()]
+
+
+def _symbol(draft: Drafted, symbol: Declared) -> dict[str, Any]:
+    """What is known of a symbol: how it is printed and taken, where it stands first and where it is introduced."""
+    entry, place = symbol.entry, draft.places.get(symbol.entry.name)
+    told: dict[str, Any] = {"latex": entry.display, "name": entry.name, "is": symbol.kind, "times": symbol.count}
+    told["first"] = str(draft.document.text.where(symbol.first))
+    if place is not None:
+        told["introduced"] = f"{draft.reader.where(place.context.formula)}: {_words(place.context.before)}"
+    return told
 
 
 def _words(text: str) -> str:
@@ -130,7 +158,7 @@ def _letters(draft: Drafted) -> str:
             fields["sign"] = "any"
         if name in displays:
             fields["display"] = displays[name]
-        lines.append(f"{toml_text.key(name)} = {toml_text.value(fields)}")
+        lines.append(toml_text.field(toml_text.key(name), fields))
     meant = composer.store.names
     used = {n for m in composer.made for n in re.findall(r"[A-Za-z]\w*", " ".join(_texts(m)))}
     for key, name in meant.items():
@@ -139,7 +167,7 @@ def _letters(draft: Drafted) -> str:
             whole = (
                 {"domain": "[0, oo)", "domain_from": "a norm is not negative"} if sort == "size" else {"sign": "any"}
             )
-            lines.append(f"{name} = {toml_text.value({**whole, 'meaning': text[:200]})}")
+            lines.append(toml_text.field(name, {**whole, "meaning": text[:200]}))
     return "\n".join(lines) + "\n"
 
 
@@ -162,21 +190,26 @@ def _conditions(made: list[Made], scalars: frozenset[str]) -> set[str]:
     return found
 
 
-def _entries(draft: Drafted) -> list[tuple[str, str]]:
-    """Statements, the links in them, proofs with their links: in the order of the paper."""
+def _entries(draft: Drafted) -> dict[str, str]:
+    """Statements and links in them, proofs with their links, by their ids: in the order of the paper, if they fit."""
     by_unit: dict[int, list[Made]] = defaultdict(list)
     for made in draft.composer.made:
         by_unit[made.unit].append(made)
     ids = {m.id for m in draft.composer.made}
-    found: list[tuple[str, str]] = []
+    found: dict[str, str] = {}
+    size = 0
     for number, unit in enumerate(draft.document.units):
         own = by_unit[number]
+        parts = [(entry_text(made.table, made.fields, EVERY), made.id) for made in own]
         if unit.is_statement or unit.kind in ("algorithm", "proof"):
-            part = _unit(draft, number, unit, own, ids)
-            if part is not None:
-                found.append(part)
-        for made in own:
-            found.append((toml_text.table(f"[[{made.table}]]", made.fields), made.id))
+            whole = _unit(draft, number, unit, own, ids)
+            parts = [whole, *parts] if whole is not None else parts
+        for text, name in parts:
+            if size + len(text) > LONGEST:
+                left_out = f"# The card would be too large: what follows entry {len(found)} is left out.\n"
+                return found | {"": left_out}
+            found[name] = text
+            size += len(text)
     return found
 
 
@@ -192,7 +225,7 @@ def _unit(draft: Drafted, number: int, unit: Unit, own: list[Made], ids: set[str
     formulas = [f.clean.strip() for f in unit.formulas() if f.display]
     if unit.kind == "proof":
         fields["items"] = [m.id for m in own]
-        return toml_text.table("[[proof]]", fields), name
+        return entry_text("proof", fields, {}), name
     fields["text"] = _told(unit)
     if unit.is_statement:
         scope = draft.scopes.of(number)
@@ -208,7 +241,7 @@ def _unit(draft: Drafted, number: int, unit: Unit, own: list[Made], ids: set[str
     if formulas:
         fields["printed"] = formulas[:40]
     table = unit.kind if unit.kind != "algorithm" else "definition"
-    return toml_text.table(f"[[{table}]]", fields), name
+    return entry_text(table, fields, {}), name
 
 
 def _new(name: str, ids: set[str]) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from bilevel_verify.audit import audit
-from bilevel_verify.drafting import Answers, draft
+from bilevel_verify.drafting import Answers, draft, writing
 from bilevel_verify.drafting.answers import answers_of
 from bilevel_verify.errors import InputError
 from bilevel_verify.theorems.library import load_card
+from bilevel_verify.theorems.reading.toml_text import table
 
 DRAFTS = Path(__file__).resolve().parents[2] / "docs" / "drafts"
 
@@ -73,7 +75,7 @@ def test_taking_the_mark_away_lets_a_point_refute(tmp_path: Path) -> None:
     path.write_text(lemma("Let $a>0$.", r"a \ge a^2"), encoding="utf-8")
     text = draft(path).text()
     verdicts = []
-    for number, body in enumerate((text, text.replace("drafted = true\n", ""))):
+    for number, body in enumerate((text, text.replace("drafted = true\n", "drafted = false\n"))):
         card = tmp_path / f"card{number}.toml"
         card.write_text(body, encoding="utf-8")
         verdicts.append([f.verdict for f in audit(load_card(card), quick=True) if f.row.kind == "inequality"])
@@ -120,6 +122,33 @@ def test_units_of_the_author_are_checked_where_all_letters_have_one(tmp_path: Pa
     card.write_text(draft(path, answers).text(), encoding="utf-8")
     units = [f for f in audit(load_card(card), quick=True) if f.row.judges == "units"]
     assert [f.verdict for f in units] == ["refuted"]
+
+
+def test_the_short_form_of_a_draft_is_the_card_that_the_long_form_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("gradient-descent", "polyak-lojasiewicz"):
+        drafted = draft(DRAFTS / f"{name}.tex")
+        path = tmp_path / f"{name}.toml"
+        texts = [drafted.text()]
+        with monkeypatch.context() as patch:
+            patch.setattr(writing, "entry_text", lambda kind, fields, every: table(f"[[{kind}]]", fields))
+            patch.setattr(writing, "_said_by_print", lambda card: frozenset())
+            texts.append(drafted.text())
+        cards = []
+        for text in texts:
+            path.write_text(text, encoding="utf-8")
+            cards.append(load_card(path))
+        short, full = cards
+        assert texts[0].count("\n") < 0.75 * texts[1].count("\n")
+        assert list(short.entries) == list(full.entries)
+        assert (short.letters, short.draft) == (full.letters, full.draft)
+        for one, other in zip(short.entries.values(), full.entries.values(), strict=True):
+            assert repr_without_columns(one) == repr_without_columns(other)
+
+
+def repr_without_columns(entry: object) -> str:
+    return re.sub(r"column=\d+|text='[^']*'", "", repr(entry))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from bilevel_verify.theorems.reading.fields import Names, Place
 from bilevel_verify.theorems.reading.from_print import read_links, read_value
 from bilevel_verify.theorems.reading.reader import KINDS, read_card
 from bilevel_verify.theorems.reading.short import lines_of_ids, source_of, written_out
+from bilevel_verify.theorems.reading.variants import numbered
 
 HEAD = """
 [paper]
@@ -90,6 +91,45 @@ gives = "O(a**2)"
 regime = ["a >= 1", "L >= 1"]
 regime_from = ["(1)", "(1)"]
 printed = 'La^2=\\mathcal O(a^2)'
+[[inequality]]
+id = "prescribed"
+source = "Theorem 1, last link"
+define = { eta = "1/(4*L)", a = "theta/2" }
+define_from = { eta = "Lemma 1", a = "(8)" }
+where = ["k >= 1"]
+where_from = "(8)"
+chain = ["eta", "<= a", "<= 2*a", "<= 3*a"]
+printed = ['\\eta\\le\\frac\\theta2', '\\le a 2', '']
+link = { 2 = { step = "b" }, 3 = { step = "b" } }
+[[step]]
+id = "plain"
+source = "(9)"
+letters = "its own"
+vectors = ["u"]
+chain = ["norm(u)**2", "<= a"]
+[[algorithm]]
+id = "algorithm-1"
+source = "Algorithm 1"
+inputs = ["x_int", "eta"]
+steps = \"\"\"
+x[0] = x_int    # 1
+for k in range(0, 3):    # 2
+    x[k+1] = x[k] - eta*grad_f(x[k])    # 3
+    # a remark
+return x[3]    # 5
+\"\"\"
+[[algorithm]]
+id = "other-loop"
+source = "Remark 1"
+variant_of = "algorithm-1"
+inputs = ["x_int", "eta"]
+steps = \"\"\"
+x[0] = x_int    # 1
+for k in range(0, 3):    # 2
+    y[k] = x[k]    # 3
+    x[k+1] = y[k] - 2*eta*grad_f(y[k])
+return x[3]    # 5
+\"\"\"
 """
 )
 SHORT = (
@@ -97,11 +137,11 @@ SHORT = (
     + """
 [settings.main]
 given = { "Lemma 1" = "a <= 1", "(5)" = "L >= a" }
-[settings.main.parameters]
 eta = { printed = '\\eta=\\frac1{4L}' }
+[every.step]
+letters = "its own"
 [[lemma]]
 id = "lemma-a-2"
-source = "Lemma A.2"
 method = "gradient-descent"
 settings = ["main"]
 over = "step"
@@ -131,10 +171,38 @@ id = "other"
 source = "Proposition 1"
 setting_of = "lemma-a-2"
 [derivation.order]
-source = "(6)"
+printed."(6)" = '''
+  La^2
+  =\\mathcal O(a^2)'''
 result = "L*a**2"
 regime = { "(1)" = ["a >= 1", "L >= 1"] }
-printed = 'La^2=\\mathcal O(a^2)'
+[inequality.prescribed]
+printed."Theorem 1, last link" = ['''\\eta
+  \\le\\frac\\theta2''', '''\\le a
+  2''', '']
+given = { "Lemma 1" = "eta of main", "(8)" = ["a = theta/2", "k >= 1"] }
+chain = ["eta", "<= a", "<= 2*a", "<= 3*a"]
+link = { "2, 3" = { step = "b" } }
+[step.plain]
+source = "(9)"
+vectors = ["u"]
+chain = ["norm(u)**2", "<= a"]
+[algorithm.algorithm-1]
+inputs = ["x_int", "eta"]
+steps = \"\"\"
+x[0] = x_int    # 1
+for k in range(0, 3):    # 2
+    x[k+1] = x[k] - eta*grad_f(x[k])    # 3
+    # a remark
+return x[3]    # 5
+\"\"\"
+[algorithm.other-loop]
+source = "Remark 1"
+variant_of = "algorithm-1"
+lines = \"\"\"
+    y[k] = x[k]    # 3
+    x[k+1] = y[k] - 2*eta*grad_f(y[k])
+\"\"\"
 """
 )
 
@@ -225,6 +293,44 @@ BAD = [
         "[inequality.b]\ngiven = { p = 'q in (0, 1)' }\nchain = ['a', '<= zz']",
         "mine.toml: b, chain, member 2: unk",
     ),
+    (
+        "[inequality.b]\ngiven = { p = 'a = 1' }\ndefine = { L = '2' }\nchain = ['a', '<= a']",
+        "mine.toml: inequality, b, given: 'given' and 'define' both say it",
+    ),
+    (
+        "[inequality.b]\ngiven = { p = 'a of c' }\nchain = ['a', '<= a']",
+        "mine.toml: inequality, b, given: unknown settings 'c'",
+    ),
+    (
+        "[settings.c]\na = { printed = 'a=L=2' }\n[inequality.b]\ngiven = { p = 'a of c' }\nchain = ['a', '<= a']",
+        "mine.toml: inequality, b, given: the settings 'c' give no formula for 'a'",
+    ),
+    (
+        "[inequality.b]\nsource = 'x'\nprinted = { p = 'a\\le L' }",
+        "mine.toml: inequality, b, printed: write one place of the paper",
+    ),
+    (
+        "[inequality.b]\nprinted = { p = 'a\\le L', q = '\\le 2' }",
+        "mine.toml: inequality, b, printed: write one place of the paper",
+    ),
+    (
+        "[inequality.b]\nchain = ['a', '<= a', '<= a']\nlink = { 2 = { step = 'x' }, '1, 2' = { part = 'x' } }",
+        "mine.toml: b, link, 2: its marks stand there twice",
+    ),
+    ("[every.steps]\nletters = 'x'", "mine.toml: every, steps: 'steps' is no table of a kind of entries"),
+    ("[algorithm.b]\nvariant_of = 'c'\nlines = 'x[0] = a # 1'", "mine.toml: algorithm, b, lines: they replace lines"),
+    (
+        "[algorithm.c]\nsteps = 'x[0] = a # 1'\n[algorithm.b]\nvariant_of = 'c'\nlines = 'x[0] = L # 2'",
+        "mine.toml: algorithm, b, lines: there is no line 2 to replace",
+    ),
+    (
+        "[algorithm.c]\nsteps = 'x[0] = a # 1'\n[algorithm.b]\nvariant_of = 'c'\nlines = 'x[0] = L'",
+        "mine.toml: algorithm, b, lines: there is no line without a number to replace",
+    ),
+    (
+        "[algorithm.c]\nsteps = 'x[0] = a # 1'\n[algorithm.b]\nvariant_of = 'c'\nlines = 'x[0] = L # 1'\nsteps = ''",
+        "mine.toml: algorithm, b, lines: write the lines that differ as a text",
+    ),
     ("[[lemma]]\nid = 'b'\nsetting_of = 'c'", "mine.toml: lemma, b, setting_of: unknown statement 'c'"),
     ("[inequality.b]\nprinted = 'a\\le\\frac{a'", "mine.toml: b, printed: not read (column "),
     ("[inequality.b]\nprinted = 'a\\le b_3'", "mine.toml: b, printed: not read (column 6): letter: b_{3} is not"),
@@ -269,3 +375,26 @@ def test_marks_stand_as_for_a_written_relation(tmp_path: Path) -> None:
     assert isinstance(entry, Inequality)
     assert [str(m) for m in (*entry.marks, *entry.chain[0].marks)] == ["part: one half", "step: last"]
     assert entry.chain[0].printed == r"a\le L"
+
+
+@pytest.mark.fast
+def test_a_display_in_several_lines_is_the_display() -> None:
+    data = {"inequality": {"b": {"printed": "  a\\le\n  b\\\\\n  \\alpha\n  c\n =2", "note": "a\n b"}}}
+    (one,) = written_out(data, KINDS, Place("mine.toml"))["inequality"]
+    assert (one["printed"], one["note"]) == ("a\\le b\\\\\\alpha c=2", "a\n b")
+
+
+@pytest.mark.fast
+def test_a_place_beside_a_display_stands_before_the_shared_source() -> None:
+    text = "[[shared]]\nsource = 'x'\n[shared.inequality.b]\nstated.'(3)' = 'a'\n[shared.inequality.c]\nstated = 'a'\n"
+    found = written_out(tomllib.loads(text), KINDS, Place("mine.toml"))["inequality"]
+    assert [(one["source"], one["stated"]) for one in found] == [("(3)", "a"), ("x", "a")]
+
+
+@pytest.mark.fast
+def test_lines_before_the_first_number_are_of_that_number() -> None:
+    assert numbered("\na = 1\nb = 2  # 1\nc = 3\nd = 4  # 1\ne = 5  # 2\n") == {
+        "1": ["a = 1", "b = 2  # 1", "c = 3", "d = 4  # 1"],
+        "2": ["e = 5  # 2"],
+    }
+    assert numbered("a = 1\n") == {"": ["a = 1"]}

@@ -68,7 +68,7 @@ def _why(entry: Entry, decision: Decision, missing: Iterable[str]) -> str:
         return f"{at}; the text gives no range for {', '.join(letters)}: give it in [letters] (domain, domain_from)"
     if entry.marks:
         return f"{at}; no identity by itself: it needs what the text knows of {_named(entry)}"
-    return f"{at}; if that point meets every hypothesis of the text, take 'drafted' away and it is refuted"
+    return f"{at}; if that point meets every hypothesis of the text, write drafted = false and it is refuted"
 
 
 def _stands(entry: Entry, name: str) -> bool:

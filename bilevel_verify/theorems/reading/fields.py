@@ -367,7 +367,9 @@ def _plain_sign(part: str) -> str:
 
 
 def displayed(links: tuple[Link, ...], table: Table) -> tuple[Link, ...]:
-    """The links with what the card quotes (``printed``) or states itself (``stated``), and with their marks (``link``).
+    """The links with what the card quotes (``printed``) or states itself (``stated``), and with their marks.
+
+    ``link`` has marks under the number of a link, or under several: ``"2, 3"``.
 
     A list with one text a link is theirs, ``""`` where a link has none; any other belongs to the whole.
     """
@@ -376,11 +378,13 @@ def displayed(links: tuple[Link, ...], table: Table) -> tuple[Link, ...]:
         links = tuple(replace(link, printed=text) for link, text in zip(links, printed))
     if len(stated) == len(links):
         links = tuple(replace(link, stated=text) for link, text in zip(links, stated))
-    of_links = table.table("link")
-    for number, data in of_links.items():
+    of_links = [(n.strip(), marks) for numbers, marks in table.table("link").items() for n in numbers.split(",")]
+    for number, data in of_links:
         place = table.place.at("link", number)
         if not number.isdecimal() or not 1 <= int(number) <= len(links):
             raise place.fail(f"the links are numbered 1 to {len(links)}")
+        if [n for n, _ in of_links].count(number) > 1:
+            raise place.fail("its marks stand there twice; write them together")
         inner = Table(data, place)
         marks = inner.marks()
         inner.finish()

@@ -55,7 +55,16 @@ def read_card(path: Path, label: str | None = None) -> Card:
     CardError : one line that names the card, the statement, the field, the column and the fix.
     """
     label = label or str(path)
-    text = read_text(path, MAXIMAL_SIZE, label, CardError)
+    return card_of(read_text(path, MAXIMAL_SIZE, label, CardError), label, path)
+
+
+def card_of(text: str, label: str, path: Path) -> Card:
+    """The card that a text says; ``path`` : where it stands or would stand.
+
+    Raises
+    ------
+    CardError : as :func:`read_card`.
+    """
     data = parse_toml(text, label, CardError)
     return _Reader(label, text, data, path).card(hashlib.sha256(text.encode()).hexdigest())
 
@@ -223,9 +232,7 @@ class _Reader:
         for name, data in self.top.table("settings").items():
             place = self.place.at(f"[settings.{name}]")
             table = Table(data, place)
-            rest = {k: v for k, v in data.items() if k in declared.letters}
-            table.asked |= rest.keys()
-            parameters = read_definitions({**rest, **table.table("parameters")}, declared, place)
+            parameters = read_definitions(_parameters(table, declared), declared, place)
             found[name] = Settings(
                 name,
                 parameters,
@@ -249,7 +256,7 @@ class _Reader:
         for name, data in self.top.table("readings").items():
             place = self.place.at(f"[readings.{name}]")
             table = Table(data, place)
-            parameters = read_definitions(table.table("parameters"), declared, place)
+            parameters = read_definitions(_parameters(table, declared), declared, place)
             label = table.text("label", None)
             found[name] = Reading(
                 name, label, table.text("why"), table.flag("literal"), table.text("source"), parameters
@@ -308,6 +315,13 @@ class _Reader:
                 found[identity] = reader(table, declared, kind)
                 table.finish()
         return _in_file_order(found, lines)
+
+
+def _parameters(table: Table, declared: Declarations) -> dict[str, Any]:
+    """What settings or a reading say of letters, in their table or under ``parameters``."""
+    own = {name: value for name, value in table.data.items() if name in declared.letters}
+    table.asked |= own.keys()
+    return own | table.table("parameters")
 
 
 def _in_file_order(entries: dict[str, Entry], lines: Mapping[str, list[int]]) -> dict[str, Entry]:

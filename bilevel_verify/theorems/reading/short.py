@@ -1,9 +1,11 @@
 """The short form of a card, written out: what stands once in the file is put where the readers of entries expect it.
 
 Short is only what is said twice otherwise: an ``id`` in the header (``[inequality.ID]``), what the entries of a group
-share (``[[shared]]``), the setting of a statement (``setting_of``), a hypothesis with the place that prints it
-(``given``), the scope of all claims of a statement (``over``), and a source that the id tells already. Nothing is
-computed; every field that is written out may be written in full instead.
+share (``[[shared]]``) or all entries of a kind (``[every.step]``), the setting of a statement (``setting_of``), the
+lines of an algorithm of which this is a variant (``lines``), a hypothesis, a definition, a display with the place that
+prints it (``given``, ``printed``), the scope of all claims of a statement (``over``), and a source that the id tells
+already. A display may go on in the next line. Nothing is computed; every field that is written out may be written in
+full instead. :mod:`~bilevel_verify.theorems.reading.shortened` writes this form.
 """
 
 from __future__ import annotations
@@ -14,12 +16,18 @@ from typing import Any
 
 from bilevel_verify.language import nearest
 from bilevel_verify.theorems.reading.fields import RELATION, Place
+from bilevel_verify.theorems.reading.from_print import DISPLAYS
+from bilevel_verify.theorems.reading.variants import with_lines
 
 RANGE = re.compile(r"([A-Za-z]\w*) in (.+)\Z", re.DOTALL)
+DEFINED = re.compile(r"([A-Za-z]\w*(?:\([\w, ]+\))?) = (.+)\Z", re.DOTALL)
+PRESCRIBED = re.compile(r"([A-Za-z]\w*(?:, [A-Za-z]\w*)*) of ([A-Za-z][\w-]*)\Z")
 NUMBERED = re.compile(
     r"(theorem|lemma|proposition|corollary|assumption|definition|remark|condition|algorithm|table|equation)"
     r"-((?:[a-z]-)?[0-9]+(?:-[0-9]+)*)\Z"
 )
+WORDS = re.compile(r"(?<=[A-Za-z0-9])[ \t]*\n[ \t]*(?=[A-Za-z0-9])")
+BREAK = re.compile(r"[ \t]*\n[ \t]*")
 SETTING = ("method", "algorithm", "assumes", "settings", "readings")
 """What ``setting_of`` takes from another statement."""
 Fields = dict[str, Any]
@@ -39,14 +47,18 @@ def written_out(data: Fields, kinds: Iterable[str], place: Place) -> Fields:
     CardError : a short form that is none (a ``given`` that is no table of texts, a group that holds no entries).
     """
     known = tuple(kinds)
-    found = {key: value for key, value in data.items() if key != "shared"}
+    data = _prescribed(_joined(data), data.get("settings", {}), place)
+    found = {key: value for key, value in data.items() if key not in ("shared", "every")}
     entries = {kind: _entries(data[kind], kind, place) for kind in known if kind in data}
     for group in _listed(data.get("shared", [])):
         for kind, members in _of_shared(group, known, place.at("shared")):
             entries.setdefault(kind, []).extend(members)
-    known_ids = {str(one.get("id")): one for members in entries.values() for one in members if isinstance(one, dict)}
+    for kind, fields in _of_every(data.get("every", {}), known, place.at("every")):
+        entries[kind] = [_with(fields, one) for one in entries.get(kind, [])]
+    ids = {str(one.get("id")): one for members in entries.values() for one in members if isinstance(one, dict)}
     for kind, members in entries.items():
-        found[kind] = [_entry(_in_setting(one, known_ids, place.at(kind)), place.at(kind)) for one in members]
+        here = place.at(kind)
+        found[kind] = [_entry(with_lines(_in_setting(one, ids, here), ids, here), here) for one in members]
     settings = data.get("settings")
     if isinstance(settings, dict):
         found["settings"] = {n: _hypotheses(one, place.at(f"[settings.{n}]")) for n, one in settings.items()}
@@ -68,6 +80,63 @@ def lines_of_ids(text: str, kinds: Iterable[str]) -> dict[str, list[int]]:
         if found and entry:
             lines.setdefault(found[1], []).append(number)
     return lines
+
+
+def _joined(value: Any, key: str = "") -> Any:
+    """The data with each display in one line."""
+    if isinstance(value, dict):
+        return {name: _joined(inner, key if key in DISPLAYS else name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_joined(inner, key) for inner in value]
+    return joined(value) if key in DISPLAYS and isinstance(value, str) else value
+
+
+def joined(display: str) -> str:
+    """A display in one line: the ends of its lines and their indentation are no part of it, two words stay apart."""
+    return BREAK.sub("", WORDS.sub(" ", display.lstrip()))
+
+
+def _prescribed(value: Any, settings: Any, place: Place) -> Any:
+    """The data with ``"eta, B of theorem-3"`` under ``given`` as what these settings say: ``eta = 1/(4*L)``, ..."""
+    if isinstance(value, list):
+        return [_prescribed(one, settings, place) for one in value]
+    if not isinstance(value, dict):
+        return value
+    found = {}
+    for key, inner in value.items():
+        here = place.at(key if "id" not in value else f"{value['id']}, {key}")
+        if key == "given" and isinstance(inner, dict):
+            found[key] = {where: _of_settings(texts, settings, here) for where, texts in inner.items()}
+        else:
+            found[key] = _prescribed(inner, settings, here)
+    return found
+
+
+def _of_settings(texts: Any, settings: Any, place: Place) -> Any:
+    found: list[Any] = []
+    for text in _listed(texts):
+        named = PRESCRIBED.match(text) if isinstance(text, str) else None
+        if named is None:
+            found.append(text)
+            continue
+        if not isinstance(settings, dict) or not isinstance(settings.get(named[2]), dict):
+            raise place.fail(f"unknown settings '{named[2]}'{nearest(named[2], settings)}")
+        known = settings[named[2]] | settings[named[2]].get("parameters", {})
+        for name in named[1].split(", "):
+            formula = _formula(known.get(name))
+            if not formula:
+                raise place.fail(f"the settings '{named[2]}' give no formula for '{name}'{nearest(name, known)}")
+            found.append(f"{name} = {formula}")
+    return found
+
+
+def _formula(said: Any) -> str:
+    """What a letter is said to be equal to, as it is written or, where that is all, as it is printed."""
+    if isinstance(said, dict) and "value" not in said and "root" not in said:
+        sides = next((str(said[key]) for key in DISPLAYS if key in said), "").split("=")
+        return sides[1].strip() if len(sides) == 2 else ""
+    value = said.get("value") if isinstance(said, dict) else said
+    return value if isinstance(value, str) else ""
 
 
 def source_of(identity: str) -> str:
@@ -93,8 +162,26 @@ def _of_shared(group: object, kinds: tuple[str, ...], place: Place) -> list[tupl
     found = []
     for kind in below:
         members = _entries(group[kind], kind, place)
-        found.append((kind, [shared | one if isinstance(one, dict) else one for one in members]))
+        found.append((kind, [_with(shared, one) for one in members]))
     return found
+
+
+def _with(shared: Fields, one: Any) -> Any:
+    """An entry with what it has not said itself; a display under its place has said the source."""
+    if not isinstance(one, dict):
+        return one
+    said = {"source"} if any(isinstance(one.get(key), dict) for key in DISPLAYS) else set()
+    return {key: value for key, value in shared.items() if key not in said} | one
+
+
+def _of_every(tables: object, kinds: tuple[str, ...], place: Place) -> list[tuple[str, Fields]]:
+    """Kind -> the fields of all its entries that have none of their own."""
+    if not isinstance(tables, dict):
+        raise place.fail(f"expected a table, found {type(tables).__name__}")
+    for kind, fields in tables.items():
+        if kind not in kinds or not isinstance(fields, dict):
+            raise place.at(kind).fail(f"'{kind}' is no table of a kind of entries{nearest(kind, kinds)}")
+    return list(tables.items())
 
 
 def _entries(value: object, kind: str, place: Place) -> list[Any]:
@@ -107,9 +194,26 @@ def _under_ids(value: Any, place: Place) -> list[Fields]:
     for identity, one in value.items():
         if "id" in one:
             raise place.at(identity).fail("the header gives its id; take the field 'id' away")
-        source = source_of(identity)
-        found.append({"id": identity, **({"source": source} if source else {}), **one})
+        found.append({"id": identity, **one})
     return found
+
+
+def _quoted(one: Fields, place: Place) -> Fields:
+    """An entry whose display stands under its place in the paper, as ``source`` and the display."""
+    for key in DISPLAYS:
+        if not isinstance(one.get(key), dict):
+            continue
+        if "source" in one or len(one[key]) != 1:
+            raise place.at(key).fail("write one place of the paper with its display there, and no 'source' beside it")
+        source, display = next(iter(one[key].items()))
+        one = one | {"source": source, key: display}
+    return one
+
+
+def _sourced(one: Fields) -> Fields:
+    """An entry with the source that its id tells, unless it has one."""
+    source = source_of(str(one.get("id", ""))) if "source" not in one else ""
+    return one | {"source": source} if source else one
 
 
 def _is_keyed(value: object) -> bool:
@@ -135,11 +239,18 @@ def _in_setting(one: object, entries: Mapping[str, Fields], place: Place) -> obj
 
 
 def _entry(one: object, place: Place) -> Any:
-    """An entry with its claims, their scope and all hypotheses in full."""
-    if not isinstance(one, dict):
-        return one
+    return entry_written_out(one, place) if isinstance(one, dict) else one
+
+
+def entry_written_out(one: Fields, place: Place) -> Fields:
+    """An entry with its claims, their scope and all hypotheses in full.
+
+    Raises
+    ------
+    CardError : a short form that is none.
+    """
     here = place.at(str(one.get("id", "")))
-    found = _hypotheses(one, here)
+    found: Fields = _hypotheses(_sourced(_quoted(one, here)), here)
     if "claim" in found:
         claims = _entries(found["claim"], "claim", here)
         over = {"over": found.pop("over")} if "over" in found else {}
@@ -151,7 +262,7 @@ def _entry(one: object, place: Place) -> Any:
 
 def _claim(one: Fields, place: Place) -> Fields:
     here = place.at(f'claim "{one.get("id", "")}"')
-    found: Fields = _hypotheses(one, here)
+    found: Fields = _hypotheses(_sourced(_quoted(one, here)), here)
     variants: list[Fields] = []
     for key in ("repaired", "reading"):
         if key in found:
@@ -176,7 +287,7 @@ def _sides(one: Fields) -> Fields:
 
 
 def _hypotheses(one: Any, place: Place) -> Any:
-    """``given`` as ``where`` and ``for``, a ``regime`` under its places as a list, each with its origins."""
+    """``given`` as ``where``, ``for`` and ``define``, a ``regime`` under its places as a list, with the origins."""
     if not isinstance(one, dict):
         return one
     found = {key: value for key, value in one.items() if key != "given"}
@@ -191,15 +302,17 @@ def _hypotheses(one: Any, place: Place) -> Any:
 def _given(found: Fields, value: object, place: Place) -> None:
     pairs = _placed(value, place)
     ranges = {m[1]: (m[2], origin) for origin, text in pairs if (m := RANGE.match(text))}
-    where = [(text, origin) for origin, text in pairs if not RANGE.match(text)]
-    for key, given in (("where", where), ("for", ranges)):
+    defined = {m[1]: (m[2], origin) for origin, text in pairs if (m := DEFINED.match(text))}
+    where = [(text, origin) for origin, text in pairs if not (RANGE.match(text) or DEFINED.match(text))]
+    for key, given in (("where", where), ("for", ranges), ("define", defined)):
         if given and key in found:
             raise place.fail(f"'given' and '{key}' both say it; write all of '{key}' in one of them")
     if where:
         found |= {"where": [text for text, _ in where], "where_from": [origin for _, origin in where]}
-    if ranges:
-        found["for"] = {name: text for name, (text, _) in ranges.items()}
-        found["for_from"] = {name: origin for name, (_, origin) in ranges.items()}
+    for key, named in (("for", ranges), ("define", defined)):
+        if named:
+            found[key] = {name: text for name, (text, _) in named.items()}
+            found[f"{key}_from"] = {name: origin for name, (_, origin) in named.items()}
 
 
 def _placed(value: object, place: Place) -> list[tuple[str, str]]:
