@@ -22,6 +22,7 @@ key = "differences"
 title = "Claims about all points"
 [letters]
 mu = { from = "constants", measure = "strong convexity", of = ["g:yy"], norm = "in y", meaning = "curvature of g in y" }
+C_f = { from = "constants", of = ["f:y"], norm = "in y", meaning = "bound of the gradient of f in y" }
 lam = { meaning = "penalty" }
 [settings.s.parameters]
 lam = "sqrt(1000)"
@@ -36,6 +37,8 @@ WAVE = {
     "g": "y1**2 + cos(y1 - x1)/2 + sin(x1)*sin(y1)/4",
     "x": "x1", "y": "y1",
 }  # fmt: skip
+TIGHT = {"f": "cos(y1)*39/50 + sin(x1)", "g": "57*y1**2/200 - x1*y1", "x": "x1", "y": "y1"}
+"""|f_y| <= 39/50 and mu = 57/100 are no floats: rounded, they would be more than the letters of a claim."""
 SADDLE = {"f": "sin(x1)*2 + x1*y1 - y1**2 + cos(y1 - x1)/2 + sin(2*x1)*cos(y1)/4", "x": "x1", "y": "y1"}
 
 
@@ -103,6 +106,7 @@ def test_a_bound_is_one_at_drawn_places(tmp_path, monkeypatch, problem, left):
         (SADDLE, ALL, "norm(grad_phi(x) - grad_x_f(x, y_star(x)))", "<=", "norm(x)/10**40"),
         (SADDLE, ALL, "norm(grad_phi(x) - grad_x_f(x, y))", "==", "norm(grad_x_f(x, y) - grad_x_f(x, y_star(x)))"),
         (WAVE, ALL, "norm(y_star_lam(x) - y_star(x))", "<=", "(3/2)/(mu*lam) + norm(x)"),
+        (TIGHT, ALL, "norm(y_star_lam(x) - y_star(x))", "<=", "C_f/(lam*mu)"),
         (WAVE, ALL, "norm(y_star(x) - y_star(w)) + norm(y - y_star(x))", "<=", "2*norm(x - w) + norm(y_star(x) - y)"),
         (WAVE, 'x = "domain", w = "domain"', "phi(x) - phi(w)", "<=", "dot(grad_phi(w), x - w) + lam/2*norm(x - w)**2"),
         (

@@ -56,7 +56,8 @@ class Suprema:
             found = constants(self.case.problem, BLOCKS, only=(name,))[name]
             if not (found.certified and found.whole_space and isfinite(found.value)):
                 raise Unbounded
-            self.used[name] = Fraction(found.value)
+            closed = found.exact if found.attained and found.exact is not None and found.exact.is_Rational else None
+            self.used[name] = Fraction(found.value) if closed is None else Fraction(int(closed.p), int(closed.q))
         if name == "mu" and self.used[name] <= 0:
             raise Unbounded
         return self.used[name]
