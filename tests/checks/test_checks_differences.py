@@ -24,7 +24,15 @@ title = "Claims about all points"
 mu = { from = "constants", measure = "strong convexity", of = ["g:yy"], norm = "in y", meaning = "curvature of g in y" }
 C_f = { from = "constants", of = ["f:y"], norm = "in y", meaning = "bound of the gradient of f in y" }
 lam = { meaning = "penalty" }
+big = { meaning = "a large constant" }
+small = { meaning = "a small constant" }
+nu_f = { meaning = "an exponent" }
+nu_g = { meaning = "another exponent" }
 [settings.s.parameters]
+big = "10**3"
+small = "1/100"
+nu_f = "1"
+nu_g = "1/2"
 lam = "sqrt(1000)"
 [[lemma]]
 id = "l"
@@ -63,6 +71,8 @@ BOUNDED = [
     (WAVE, "norm(grad_y_star(x) - grad_y_star(w)) + lam*norm(grad_y_star_lam(x) - grad_y_star(x))"),
     (WAVE, "lam*norm(grad_L_star(x) - grad_phi(x))*norm(hess_xx_g(w, z))"),
     (WAVE, "norm(2*grad_x_f(x, y) - grad_x_f(w, z))"),
+    (WAVE, "norm(hess_L_star(x) - hess_L_star(w))"),
+    (WAVE, "lam*norm(hess_y_star(x) - hess_y_star_lam(x))"),
     (SADDLE, "norm(grad_phi(x) - grad_x_f(x, y))"),
     (SADDLE, "norm(hess_phi(x) - (hess_xx_f(x, y) - hess_xy_f(x, y) @ inv(hess_yy_f(x, y)) @ hess_yx_f(x, y)))"),
     (SADDLE, "norm(hess_phi(x) - hess_phi(w))"),
@@ -80,7 +90,7 @@ def test_a_bound_is_one_at_drawn_places(tmp_path, monkeypatch, problem, left):
     rows(tmp_path, opened, ALL, left, "<=", "10**9 + 10**9*norm(x - w)")
     case, judged = kept[0]
     sides = differences._Sides(differences.Suprema(case), judged, written="phi" in left or "L_star" in left)
-    form = sides.reduced(sides.upper(judged.link.left.tree, set()), set())
+    form = sides.bounded(set())
     lam = sides.found.lam() or (Fraction(1), Fraction(1))
     rng, evaluator = np.random.default_rng(SEED), judged.evaluator
     for _ in range(60):
@@ -100,26 +110,57 @@ def test_a_bound_is_one_at_drawn_places(tmp_path, monkeypatch, problem, left):
         assert measured <= bound * (1 + 1e-9) + 1e-12
 
 
-@pytest.mark.parametrize(
-    ("problem", "for_", "left", "op", "right"),
-    [
-        (SADDLE, ALL, "norm(grad_phi(x) - grad_x_f(x, y_star(x)))", "<=", "norm(x)/10**40"),
-        (SADDLE, ALL, "norm(grad_phi(x) - grad_x_f(x, y))", "==", "norm(grad_x_f(x, y) - grad_x_f(x, y_star(x)))"),
-        (WAVE, ALL, "norm(y_star_lam(x) - y_star(x))", "<=", "(3/2)/(mu*lam) + norm(x)"),
-        (TIGHT, ALL, "norm(y_star_lam(x) - y_star(x))", "<=", "C_f/(lam*mu)"),
-        (WAVE, ALL, "norm(y_star(x) - y_star(w)) + norm(y - y_star(x))", "<=", "2*norm(x - w) + norm(y_star(x) - y)"),
-        (WAVE, 'x = "domain", w = "domain"', "phi(x) - phi(w)", "<=", "dot(grad_phi(w), x - w) + lam/2*norm(x - w)**2"),
-        (
-            WAVE, 'x = "domain", w = "domain"',
-            "L_star(w) - L_star(x)", "<=", "dot(grad_L_star(x), w - x) + lam/2*norm(w - x)**2",
-        ),
-    ],
-)  # fmt: skip
+PAIR = 'x = "domain", w = "domain"'
+PROVED = [
+    (SADDLE, ALL, "norm(grad_phi(x) - grad_x_f(x, y_star(x)))", "<=", "norm(x)/10**40"),
+    (SADDLE, ALL, "norm(grad_phi(x) - grad_x_f(x, y))", "==", "norm(grad_x_f(x, y) - grad_x_f(x, y_star(x)))"),
+    (WAVE, ALL, "norm(y_star_lam(x) - y_star(x))", "<=", "(3/2)/(mu*lam) + norm(x)"),
+    (TIGHT, ALL, "norm(y_star_lam(x) - y_star(x))", "<=", "C_f/(lam*mu)"),
+    (WAVE, ALL, "norm(y_star(x) - y_star(w)) + norm(y - y_star(x))", "<=", "2*norm(x - w) + norm(y_star(x) - y)"),
+    (WAVE, ALL, "norm(hess_xy_g(x, y) @ (z - v_star(x, y)))", "<=", "2*norm(z - v_star(x, y))"),
+    (WAVE, PAIR, "abs(lambda_min(hess_phi(x)) - lambda_min(hess_phi(w)))", "<=", "norm(hess_phi(x) - hess_phi(w))"),
+    (WAVE, PAIR, "phi(x) - phi(w)", "<=", "dot(grad_phi(w), x - w) + big/2*norm(x - w)**2"),
+    (WAVE, PAIR, "L_star(w) - L_star(x)", "<=", "dot(grad_L_star(x), w - x) + big/2*norm(w - x)**2"),
+    (WAVE, PAIR, "norm(grad_phi(x) - grad_phi(w) - hess_phi(w) @ (x - w))", "<=", "big/2*norm(x - w)**2"),
+    (
+        WAVE, PAIR,
+        "abs(phi(x) - phi(w) - dot(grad_phi(w), x - w) - 1/2*dot(hess_phi(w) @ (x - w), x - w))",
+        "<=", "big/6*norm(x - w)**3",
+    ),
+    (
+        WAVE, PAIR, "norm(grad_phi(1/2*x + 1/2*w) - 1/2*grad_phi(x) - 1/2*grad_phi(w))",
+        "<=", "big/(1+nu_f)*(1/4*norm(x - w)**2)**((1+nu_f)/2)",
+    ),
+    (
+        WAVE, PAIR, "phi(x) - phi(w)",
+        "<=", "1/2*dot(grad_phi(x) + grad_phi(w), x - w) + 2*big/((1+nu_f)*(2+nu_f)*(3+nu_f))*norm(x - w)**(2+nu_f)",
+    ),
+    (WAVE, PAIR, "norm(hess_phi(x) - hess_phi(w))", "<=", "(mu + big*norm(x - w)**(1-nu_f))*norm(x - w)**nu_f"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("problem", "for_", "left", "op", "right"), PROVED)
 def test_what_is_proved(tmp_path, problem, for_, left, op, right):
     opened = bv.bilevel(**problem) if "g" in problem else bv.minimax(**problem)
     found = rows(tmp_path, opened, for_, left, op, right)
-    assert (found.verdict, found.certainty) == ("holds", "certified")
-    assert (found.reason or "").startswith("at all points, by certified ")
+    assert (found.verdict, found.certainty) == ("holds", "certified"), found.reason
+    assert (found.reason or "").startswith("at all points")
+
+
+SMALL = [one for one in PROVED if "big/" in one[4]]
+
+
+@pytest.mark.parametrize(("problem", "for_", "left", "op", "right"), SMALL)
+def test_with_a_small_constant_nothing_follows(tmp_path, problem, for_, left, op, right):
+    found = rows(tmp_path, bv.bilevel(**problem), for_, left, op, right.replace("big", "small"))
+    assert found.verdict in ("refuted", "undecided")
+
+
+@pytest.mark.parametrize("right", [SMALL[-1][4], SMALL[-2][4]])
+def test_formulas_for_an_exponent_of_one_say_nothing_of_another(tmp_path, right):
+    one = next(one for one in SMALL if one[4] == right)
+    found = rows(tmp_path, bv.bilevel(**WAVE), PAIR, one[2], "<=", right.replace("nu_f", "nu_g"))
+    assert not (found.reason or "").startswith("at all points")
 
 
 @pytest.mark.parametrize(

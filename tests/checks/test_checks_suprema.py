@@ -133,10 +133,21 @@ WAVE = {
 LAM = 40.0
 
 
+ATTAINED = {
+    "slope": (SLOPE, ("y_star", "grad_phi", "hess_phi", "y_star_lam", "hess_L_star"), ("y_star", "phi")),
+    "wave in x": ({"f": "y1", "g": "y1**2/2 - sin(x1)*y1"}, ("grad_y_star", "grad_phi", "hess_phi"), ()),
+    "wave in y": ({"f": "sin(y1)", "g": "y1**2/2 - x1*y1"}, ("grad_phi", "hess_phi"), ()),
+    "wave in both": ({"f": "sin(x1 + y1)", "g": "y1**2/2 - x1*y1"}, ("y_star", "grad_phi", "hess_phi"), ()),
+}
+"""Problem, functions whose Lipschitz constant is attained, gaps that are attained (one name of each)."""
+
+
 @pytest.mark.seeded
-def test_every_rule_is_above_what_is_sampled():
+@pytest.mark.parametrize("name", ["wave", *ATTAINED])
+def test_every_rule_is_above_what_is_sampled(name):
     """Against the truth room at many points and pairs of near points: norms, Lipschitz constants, gaps."""
-    problem = bv.bilevel(**WAVE)
+    data, moving, apart = (WAVE, (), ()) if name == "wave" else ATTAINED[name]
+    problem = bv.bilevel(**({"x": "x1", "y": "y1"} | data))
     truth, found = bv.truth(problem), suprema(problem, Fraction(40))
     rng = np.random.default_rng(SEED)
     largest: dict[Any, float] = {}
@@ -144,34 +155,39 @@ def test_every_rule_is_above_what_is_sampled():
     def seen(key: Any, value: Any) -> None:
         largest[key] = max(largest.get(key, 0.0), float(np.linalg.norm(np.atleast_2d(value), 2)))
 
-    for x in rng.uniform(-3, 3, (20, 2)):
+    for x in rng.uniform(-3.2, 3.2, (20 if name == "wave" else 30, problem.dx)):
         here = functions_at(truth, x)
-        step = 1e-4 * rng.normal(size=2)
+        step = 1e-4 * rng.normal(size=problem.dx)
         there = functions_at(truth, x + step)
-        for name, value in here.items():
-            seen(("norm", name), value)
-            seen(("moves", name), (there[name] - value) / np.linalg.norm(step))
+        for one, value in here.items():
+            seen(("norm", one), value)
+            seen(("moves", one), (there[one] - value) / np.linalg.norm(step))
         for pair in GAPS:
             one, other = sorted(pair)
             seen(("gap", pair), here[one] - here[other])
-    rules = {("norm", name): rule for name, rule in NORMS.items()} | {
-        ("moves", name): one for name, one in MOVES.items()
-    }
+    rules = {("norm", one): rule for one, rule in NORMS.items()} | {("moves", one): rule for one, rule in MOVES.items()}
     rules |= {("gap", pair): rule for pair, rule in GAPS.items()}
     assert {*rules} - {*largest} == {("norm", "v_star")}
     for key, rule in rules.items():
-        if key in largest:
+        try:
             bound = float(number(found, rule(found)))
-            assert largest[key] <= bound * (1 + 1e-4), key
-            assert bound < 400 * largest[key], key
+        except Unbounded:
+            assert key in {("norm", "grad_phi"), ("moves", "phi")}
+            continue
+        if key not in largest:
+            continue
+        assert largest[key] <= bound * (1 + 1e-4) + 1e-6, key
+        assert name != "wave" or bound < 400 * largest[key], key
+        if (key[0] == "moves" and key[1] in moving) or (key[0] == "gap" and {*apart} & {*key[1]}):
+            assert largest[key] > 0.97 * bound, key
 
 
 def functions_at(truth: Any, x: np.ndarray) -> dict[str, np.ndarray]:
     """Every function of x that a rule bounds, by the truth room; Jacobians by central differences."""
-    step = 1e-4
+    step, axes = 1e-4, np.eye(len(x))
 
-    def slope(of: Any) -> np.ndarray:
-        return np.array([(of(x + step * e) - of(x - step * e)) / (2 * step) for e in np.eye(2)])
+    def slope(of: Any, at: np.ndarray = x) -> np.ndarray:
+        return np.array([(of(at + step * e) - of(at - step * e)) / (2 * step) for e in axes])
 
     def penalised(z: np.ndarray) -> np.ndarray:
         return np.asarray(truth.y_star_lam(z, LAM).value)
@@ -179,7 +195,14 @@ def functions_at(truth: Any, x: np.ndarray) -> dict[str, np.ndarray]:
     def minimiser(z: np.ndarray) -> np.ndarray:
         return np.asarray(truth.y_star(z).value)
 
+    def bent(of: Any) -> np.ndarray:
+        """The derivative of the Jacobian in one direction."""
+        ahead = 1e-3 * np.array([np.cos(1.0), np.sin(1.0)])[: len(x)] / (1 if len(x) == 2 else np.cos(1.0))
+        return (slope(of, x + ahead) - slope(of, x - ahead)) / 2e-3
+
     return {
+        "hess_y_star": bent(minimiser),
+        "hess_y_star_lam": bent(penalised),
         "y_star": minimiser(x),
         "y_star_lam": penalised(x),
         "grad_y_star": slope(minimiser),

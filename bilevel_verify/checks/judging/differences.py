@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING
 
 from bilevel_verify.checks.claims import values as v
@@ -36,8 +37,30 @@ WRITTEN_OUT = {
     },
 }
 """What a derivative of the hyper-objective is: the implicit function theorem, Danskin's theorem."""
+SYMMETRIC = ("hess_phi", "hess_L_star")
 MULTIPLIER = "inv(hess_yy_g(x, y)) @ grad_y_f(x, y)"
-DESCENT = ("{F}({u}) - {F}({v})", "dot(grad_{F}({v}), {u} - {v}) + {c}/2*norm({u} - {v})**2")
+TAYLOR = (
+    ("grad", "{F}({u}) - {F}({v})", "dot(grad_{F}({v}), {u} - {v}) + {c}/2*norm({u} - {v})**2"),
+    ("hess", "norm(grad_{F}({u}) - grad_{F}({v}) - hess_{F}({v}) @ ({u} - {v}))", "{c}/2*norm({u} - {v})**2"),
+    (
+        "hess",
+        "abs({F}({u}) - {F}({v}) - dot(grad_{F}({v}), {u} - {v}) - 1/2*dot(hess_{F}({v}) @ ({u} - {v}), {u} - {v}))",
+        "{c}/6*norm({u} - {v})**3",
+    ),
+    (
+        "hess",
+        "norm(grad_{F}(1/2*{u} + 1/2*{v}) - 1/2*grad_{F}({u}) - 1/2*grad_{F}({v}))",
+        "{c}/(1+nu_f)*(1/4*norm({u} - {v})**2)**((1+nu_f)/2)",
+    ),
+    (
+        "hess",
+        "{F}({u}) - {F}({v})",
+        "1/2*dot(grad_{F}({u}) + grad_{F}({v}), {u} - {v})"
+        " + 2*{c}/((1+nu_f)*(2+nu_f)*(3+nu_f))*norm({u} - {v})**(2+nu_f)",
+    ),
+)
+"""Derivative of phi or L* that is Lipschitz, with c, and what follows; the last two where ``nu_f`` is 1 (the mean of
+the gradients at two points is within ``c d^2 / 8``, the trapezoidal rule within ``c d^3 / 12``)."""
 
 
 def by_suprema(case: Case, judged: Judged) -> str | None:
@@ -54,7 +77,8 @@ def by_suprema(case: Case, judged: Judged) -> str | None:
         _Sides.holds_written_out,
         _Sides.are_equal,
         _Sides.is_curved,
-        _Sides.descends,
+        _Sides.is_taylor,
+        _Sides.is_weyl,
     )
     for way in ways:
         found = Suprema(case)
@@ -83,12 +107,14 @@ class _Sides:
 
     def holds(self) -> bool:
         """``left <= right`` by an upper form of the left side and a lower form of the right one."""
-        link = self.judged.link
-        if link.op != "<=":
+        if self.judged.link.op != "<=":
             return False
-        lower = self.lower(link.right.tree)
-        upper = self.upper(link.left.tree, {key for key, _ in lower.norms})
-        return self.reduced(upper, {key for key, _ in lower.norms}).at_most(lower, self.found.lam())
+        lower = self.lower(self.expanded(self.judged.link.right.tree))
+        return self.bounded({key for key, _ in lower.norms}).at_most(lower, self.found.lam())
+
+    def bounded(self, wanted: set[Key]) -> Form:
+        """The left side from above, by the distances that are wanted and those of the points of the claim."""
+        return self.reduced(self.upper(self.expanded(self.judged.link.left.tree), wanted), wanted)
 
     def holds_written_out(self) -> bool:
         """The same with derivatives of the hyper-objective written out."""
@@ -102,7 +128,7 @@ class _Sides:
         self.found.constant("mu")
         match self.judged.link.left.tree, self.judged.link.right.tree:
             case tree.Call(function="norm", arguments=(a,)), tree.Call(function="norm", arguments=(b,)):
-                one, other = dict(self.merged(a)), dict(self.merged(b))
+                one, other = dict(self.merged(self.expanded(a))), dict(self.merged(self.expanded(b)))
                 return one == other or one == {core: -number for core, number in other.items()}
         return False
 
@@ -114,17 +140,30 @@ class _Sides:
                 return self.found.curvature(part) >= self.end(link.right.tree, 1)
         return False
 
-    def descends(self) -> bool:
-        """Taylor's formula of first order for phi or L*, with a bound of the Hessian."""
+    def is_taylor(self) -> bool:
+        """Taylor's formula for phi or L*, with a Lipschitz constant of a derivative."""
         link, points = self.judged.link, list(self.judged.claim.for_)
         if link.op != "<=" or len(points) != 2:
             return False
-        for name, letter in ((n, c) for n in ("phi", "L_star") for c in sorted(free_letters(link.right.tree))):
+        letters = sorted(free_letters(link.right.tree) - {*points})
+        for (kind, *sides), name, letter in product(TAYLOR, ("phi", "L_star"), letters):
             for u, w in (points, points[::-1]):
-                left, right = (parse(text.format(F=name, u=u, v=w, c=letter)) for text in DESCENT)
+                left, right = (parse(text.format(F=name, u=u, v=w, c=letter)) for text in sides)
                 if (left, right) == (link.left.tree, link.right.tree):
-                    room = powers(self.end(tree.Letter(letter), 0)) + -MOVES[f"grad_{name}"](self.found)
-                    return room.nonnegative(self.found.lam())
+                    smooth = "nu_f" not in letters or self.is_one(tree.Letter("nu_f"))
+                    room = powers(self.end(tree.Letter(letter), 0)) + -MOVES[f"{kind}_{name}"](self.found)
+                    return smooth and room.nonnegative(self.found.lam())
+        return False
+
+    def is_weyl(self) -> bool:
+        """Least eigenvalues of two symmetric matrices differ by at most the norm of the difference."""
+        match self.judged.link.left.tree, self.judged.link.right.tree:
+            case tree.Call(function="abs", arguments=(part,)), tree.Call(function="norm", arguments=(apart_,)):
+                pair, moved = _key(part), _key(apart_)
+                if self.judged.link.op != "<=" or not isinstance(pair, frozenset) or not isinstance(moved, frozenset):
+                    return False
+                known = {one for one in moved if isinstance(one, tree.Call) and one.function in SYMMETRIC}
+                return len(known) == 2 and pair == {tree.Call("lambda_min", (one,)) for one in known}
         return False
 
     # --- numbers ------------------------------------------------------------------------------------------------------
@@ -134,6 +173,10 @@ class _Sides:
         if free_letters(node) & {*self.judged.claim.for_}:
             raise Unbounded
         return end_of(self.judged.evaluator.scalar(node, {}), side)
+
+    def is_one(self, node: tree.Node) -> bool:
+        """Whether a number is exactly 1."""
+        return self.end(node, 0) == self.end(node, 1) == 1
 
     def number(self, node: tree.Node, side: int) -> Powers:
         """A bound from below (0) or above (1) of a number that is at least 0, lambda kept as it is."""
@@ -147,6 +190,9 @@ class _Sides:
                 return total
             case tree.Divide(numerator=top, denominator=bottom) if _has_lambda(node):
                 return self.number(top, side) * self.reciprocal(bottom, side)
+            case tree.Power(base=base, exponent=power) if _has_lambda(base) and not _has_lambda(power):
+                if self.is_one(power):
+                    return self.number(base, side)
             case tree.Add(terms=terms) if _has_lambda(node):
                 return sum((self.number(term, side) for term in terms), Powers())
         if self.end(node, 0) < 0:
@@ -198,7 +244,9 @@ class _Sides:
             case tree.Divide(numerator=top, denominator=bottom) if _has_points(node, self.judged):
                 return bound(top).times(self.reciprocal(bottom, side))
             case tree.Power(base=base, exponent=power) if _has_points(node, self.judged):
-                if self.end(power, 0) != 1 or self.end(power, 1) != 1:
+                if self.end(power, 0) == self.end(power, 1) == 0:
+                    return Form(powers(1))
+                if not self.is_one(power):
                     raise Unbounded
                 return bound(base)
         return Form(self.number(node, side))
@@ -239,17 +287,24 @@ class _Sides:
                 if other == -number and (found := self.difference(core, one)) is not None
             ]
             if not pairs:
-                total = total + Form(number.size * self.found.norm(core))
+                total = total + self.factored(core, wanted).times(number.size)
                 continue
             place, found = next((pair for pair in pairs if {key for key, _ in pair[1].norms} <= wanted), pairs[0])
             del left[place]
             total = total + found.times(number.size)
         return total
 
+    def factored(self, core: tree.Node, wanted: set[Key]) -> Form:
+        """An upper bound of the norm of one term; that of a right factor is kept where the other side has it."""
+        match core:
+            case tree.MatrixMultiply(left=left, right=right) if _key(right) in wanted:
+                return Form(norms=((_key(right), self.found.norm(left)),))
+        return Form(self.found.norm(core))
+
     def merged(self, node: tree.Node) -> list[tuple[tree.Node, Powers]]:
         """The terms of a sum, equal ones added up."""
         found: dict[tree.Node, Powers] = {}
-        for number, core in self.terms(self.expanded(node), powers(1)):
+        for number, core in self.terms(node, powers(1)):
             found[core] = found.get(core, Powers()) + number
         return [(core, number) for core, number in found.items() if number.terms]
 

@@ -242,6 +242,33 @@ class Suprema:
         turned = self.jacobian_gap() * self.of("g", "xy")
         return self.of("f", "xx") + self.penalised_jacobian() * self.of("f", "xy") + LAMBDA * (changed + turned)
 
+    def turning_gap(self) -> Powers:
+        """Of ``D g_xy + J D g_yy`` between ``y*_lam``, with its own J, and ``y*``: each factor moved in turn."""
+        slope, e, gap = self.jacobian(), self.distance(), self.jacobian_gap()
+        both = slope + self.penalised_jacobian()
+        along = self.of("g", "xxyy") + slope * (self.of("g", "xyyy") * 2 + slope * self.of("g", "yyyy"))
+        return along * e + gap * (self.of("g", "xyy") * 2 + both * self.of("g", "yyy"))
+
+    def jacobian_moves_gap(self) -> Powers:
+        """Of ``hess y*_lam - hess y*``: that of the Jacobians, differentiated along x once more."""
+        slope, turns = self.penalised_jacobian(), self.jacobian_moves()
+        of_f = self.turning("f", slope) + turns * self.of("f", "yy")
+        return (of_f + LAMBDA * (self.turning_gap() + turns * self.of("g", "yyy") * self.distance())) * self.softness()
+
+    def penalised_hessian_moves(self) -> Powers:
+        """Lipschitz constant of ``hess L*``: the derivative of the terms of :meth:`penalised_hessian`, each in turn."""
+        slope, bent, e, gap = self.penalised_jacobian(), self.jacobian(), self.distance(), self.jacobian_gap()
+
+        def moves(form: str) -> Powers:
+            return self.of("f", form + "x") + slope * self.of("f", form + "y")
+
+        of_f = moves("xx") + slope * moves("xy") + self.penalised_jacobian_moves() * self.of("f", "xy")
+        first = self.of("g", "xxxy") * e + gap * self.of("g", "xxy") + bent * self.of("g", "xxyy") * e
+        second = self.jacobian_moves_gap() * self.of("g", "xy") + self.jacobian_moves() * self.of("g", "xyy") * e
+        third = gap * self.of("g", "xxy") + bent * self.of("g", "xxyy") * e
+        fourth = gap * (slope + bent) * self.of("g", "xyy") + bent * bent * self.of("g", "xyyy") * e
+        return of_f + LAMBDA * (first + second + third + fourth)
+
 
 NORMS: dict[str, Callable[[Suprema], Powers]] = {
     "grad_y_star": Suprema.jacobian,
@@ -257,6 +284,7 @@ MOVES: dict[str, Callable[[Suprema], Powers]] = {
     "grad_phi": Suprema.hessian,
     "grad_L_star": Suprema.penalised_hessian,
     "hess_phi": Suprema.hessian_moves,
+    "hess_L_star": Suprema.penalised_hessian_moves,
     "grad_y_star": Suprema.jacobian_moves,
     "grad_y_star_lam": Suprema.penalised_jacobian_moves,
 }
@@ -264,6 +292,7 @@ MOVES: dict[str, Callable[[Suprema], Powers]] = {
 GAPS: dict[frozenset[str], Callable[[Suprema], Powers]] = {
     frozenset(("y_star", "y_star_lam")): Suprema.distance,
     frozenset(("grad_y_star", "grad_y_star_lam")): Suprema.jacobian_gap,
+    frozenset(("hess_y_star", "hess_y_star_lam")): Suprema.jacobian_moves_gap,
     frozenset(("phi", "L_star")): Suprema.value_gap,
     frozenset(("grad_phi", "grad_L_star")): Suprema.gradient_gap,
 }
