@@ -43,6 +43,9 @@ NO_DATA = {
 }
 MINIMAX = ("fsba/theorem-4-7", "fsba/d-3-errors")
 """Of this paper, what is about minimax problems has both sets of data."""
+BELOW = "sigma of the print is below float64 from every start: every row stays undecided"
+ONE_START = dict.fromkeys(("rahgd/theorem-4-1", "rahgd/corollary-4-3"), BELOW)
+"""Entries that further starts say nothing about."""
 ENTRIES = {f"{paper}/{one.id}": scopes(one) for paper in shipped() for one in on_instances(load_card(paper))}
 WIDTH = breadth(builtin_jobs())
 
@@ -55,7 +58,7 @@ def test_every_entry_has_six_problems_and_two_starts(name):
         return
     assert found.problems >= PROBLEMS
     if ENTRIES[name] & RUNS:
-        assert found.from_two_starts() >= PROBLEMS
+        assert found.from_two_starts() >= (STARTS if name in ONE_START else PROBLEMS)
 
 
 @pytest.mark.parametrize("name", ENTRIES)

@@ -137,6 +137,7 @@ ATTAINED = {
     "slope": (SLOPE, ("y_star", "grad_phi", "hess_phi", "y_star_lam", "hess_L_star"), ("y_star", "phi")),
     "wave in x": ({"f": "y1", "g": "y1**2/2 - sin(x1)*y1"}, ("grad_y_star", "grad_phi", "hess_phi"), ()),
     "wave in y": ({"f": "sin(y1)", "g": "y1**2/2 - x1*y1"}, ("grad_phi", "hess_phi"), ()),
+    "penalty": ({"f": "y1", "g": "y1**2 + cos(y1 - x1)/2"}, (), ()),
     "wave in both": ({"f": "sin(x1 + y1)", "g": "y1**2/2 - x1*y1"}, ("y_star", "grad_phi", "hess_phi"), ()),
 }
 """Problem, functions whose Lipschitz constant is attained, gaps that are attained (one name of each)."""
