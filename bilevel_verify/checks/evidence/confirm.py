@@ -45,7 +45,7 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
     asked = _iterations(case, judged)
     try:
         found, run = _judged_again(case, judged, asked)
-        if asked is not None and _may_hold(case, found.tally):
+        if asked is not None and run.status not in ENDED and _may_hold(case, found.tally):
             found, run = _judged_again(case, judged, None)
     except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError) as error:
         if callable(case.request.method):
