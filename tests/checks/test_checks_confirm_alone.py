@@ -16,6 +16,7 @@ from bilevel_verify.checks.claims.decide import Judgement, Tally, undecided
 from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.evidence import confirm
 from bilevel_verify.checks.instances.case import Case
+from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.requests.request import Request
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.language import parse
@@ -67,6 +68,8 @@ class Again:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, fine: Tally, status: str = "finished", calls: int = 5) -> None:
         self.asked: list[Any] = []
         self.fine, self.trajectory, self.error = fine, recorded(status, calls), None
+        self.first: str | None = None
+        self.status: str | None = None
         functions = SimpleNamespace(forget="forget")
         monkeypatch.setattr(confirm, "rerun", self.rerun)
         monkeypatch.setattr(confirm, "functions_of", lambda *given: self.asked.append(given[2]) or functions)
@@ -75,6 +78,10 @@ class Again:
 
     def rerun(self, case: Any, digits: int, calls: int, iterations: int | None) -> Any:
         self.asked.append(("run", digits, calls, iterations, ctx.prec))
+        if self.first is not None:
+            self.trajectory, self.first = recorded(self.first), None
+        elif self.status is not None:
+            self.trajectory = recorded(self.status)
         if self.error is not None:
             raise self.error
         return self.trajectory
@@ -87,7 +94,7 @@ class Again:
 
 def case_of(method: Any = None, digits: int | None = None, trajectory: Any = None) -> Case:
     request = Request(None, None, method=method)  # type: ignore[arg-type]
-    instance: Any = SimpleNamespace(problem="problem", truth="truth")
+    instance: Any = SimpleNamespace(problem="problem", truth="truth", local=())
     case = Case(request, instance, None, [], {}, digits=digits)  # type: ignore[arg-type]
     case.trajectory = trajectory or recorded()
     case.functions = SimpleNamespace(lam="lam")  # type: ignore[assignment]
@@ -105,7 +112,6 @@ def case_of(method: Any = None, digits: int | None = None, trajectory: Any = Non
         (violated(-1e-16, 0.5), "undecided", "tie: the sides agree up to the rounding of the run, in float64 and"),
         (violated(-0.5, 1e-9), "undecided", "tie: "),
         (violated(-1e-16, 0.0, "proved"), "undecided", "tie: "),  # exact, of rounded iterates
-        (held(), "undecided", "precision: broken in float64, but not in 50 digits"),
         (lost(), "undecided", "precision: broken in float64, but not in 50 digits"),
         (Tally(), "undecided", "precision: broken in float64, but not in 50 digits"),
     ],
@@ -118,6 +124,45 @@ def test_the_run_in_fifty_digits_must_refute_too(
     assert found == verdict
     assert reason.startswith(words)
     assert again.asked == [("run", 50, 150_000, 8, 512), "lam", ("judged", "forget", False, 512)]
+
+
+@pytest.mark.parametrize(
+    ("float64", "change", "verdict"),
+    [
+        (5, {}, "holds"),
+        (5, {"first": "budget"}, "holds"),
+        (30_000, {}, "holds"),
+        (30_001, {}, "undecided"),
+        (5, {"fine": lost()}, "undecided"),
+        (5, {"status": "budget"}, "undecided"),
+        (5, {"along": True}, "undecided"),
+        (5, {"local": ("mu",)}, "undecided"),
+        (5, {"method": lambda: None}, "undecided"),
+    ],
+)
+def test_what_only_rounding_breaks_holds_in_fifty_digits(
+    monkeypatch: pytest.MonkeyPatch, float64: int, change: dict[str, Any], verdict: str
+) -> None:
+    """On the whole run, with conditions and constants that do not rest on the run in float64."""
+    again = Again(monkeypatch, change.get("fine") or held(), change.get("status", "finished"))
+    again.first, again.status = change.get("first"), change.get("status", "finished")
+    case = case_of(change.get("method"))
+    case.run = recorded(calls=float64).run
+    case.instance.local = change.get("local", ())
+    case.premises.append(Premise("c", "holds", "", along=change.get("along", False)))
+    judged = judged_of(claim_of(), violated(certainty="computed"))
+    found, reason = confirm.confirmed(case, judged, "broken")
+    assert found == verdict
+    runs = [one[3] for one in again.asked if one[0] == "run"]
+    if verdict == "holds":
+        assert reason == "in 50 digits; broken in float64, by rounding"
+        assert runs == ([8, None] if "first" in change else [8])  # the first iterations may be the whole run
+        assert (judged.tally.places, judged.tally.violated, judged.tally.worst) == (1, 0, None)
+        assert judged.tally.certainty == "computed"
+        assert judged.tally.shown is not None
+        assert judged.tally.shown.margin == 0.5
+    else:
+        assert judged.tally.violated == 1
 
 
 def test_a_run_that_has_many_digits_already_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ REASONS = {
     "precision: violated at 1 of 9 places in float64; the run in 50 digits is not available (ParameterError)": (
         "no run in many digits"
     ),
+    "precision: the enclosures are too wide (1 of 1 places)": "wide enclosures",
     "a frequency proves no probability; 2 of 2 seeds: probability in [0.0007, 1.0000]": "probability",
     "tie (131 of 262 places)": "tie",
     "tie: the sides agree up to the rounding of the run, in float64 and in 50 digits": "tie",

@@ -1,4 +1,4 @@
-"""The main job is broad: entries with claims on instances have six problems, runs two starts on two; it cannot shrink.
+"""The main job is broad: entries with claims on instances have six problems, runs two starts on six; it cannot shrink.
 
 Nothing runs here but the gradients at the starts. Whether the hypotheses hold on the problems is a finding of the run:
 ``tests/benchmarks/grid.py`` counts it from a store (``reports/grid.md``).
@@ -43,6 +43,9 @@ NO_DATA = {
 }
 MINIMAX = ("fsba/theorem-4-7", "fsba/d-3-errors")
 """Of this paper, what is about minimax problems has both sets of data."""
+BELOW = "sigma of the print is below float64 from every start: every row stays undecided"
+ONE_START = dict.fromkeys(("rahgd/theorem-4-1", "rahgd/corollary-4-3"), BELOW)
+"""Entries that further starts say nothing about."""
 ENTRIES = {f"{paper}/{one.id}": scopes(one) for paper in shipped() for one in on_instances(load_card(paper))}
 WIDTH = breadth(builtin_jobs())
 
@@ -55,7 +58,7 @@ def test_every_entry_has_six_problems_and_two_starts(name):
         return
     assert found.problems >= PROBLEMS
     if ENTRIES[name] & RUNS:
-        assert found.from_two_starts() >= STARTS
+        assert found.from_two_starts() >= (STARTS if name in ONE_START else PROBLEMS)
 
 
 @pytest.mark.parametrize("name", ENTRIES)
@@ -74,6 +77,7 @@ def test_the_counts():
     """As many as there are now: a smaller job is a smaller report."""
     assert len(ENTRIES) >= 132
     assert sum(one.problems for one in WIDTH.values()) >= 820
+    assert sum(one.from_two_starts() for name, one in WIDTH.items() if ENTRIES.get(name, RUNS) & RUNS) >= 600
 
 
 def test_what_does_not_count():

@@ -7,7 +7,7 @@ every hypothesis verified. A comparison that involves NaN decides nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import inf, isnan
 
 from bilevel_verify.checks.claims.values import Answer, Value, as_scalar, compare, ends, scalar_ball
@@ -170,6 +170,13 @@ class Tally:
         self.skipped += 1
         self.excluded = weakest(self.excluded, certainty)
         self.certainty = weakest(self.certainty, certainty)
+
+    def become(self, other: Tally) -> None:
+        """The places of another run in place of these; the certainty is the weakest of both."""
+        weaker = weakest(self.certainty, other.certainty)
+        for one in fields(self):
+            setattr(self, one.name, getattr(other, one.name))
+        self.certainty = weaker
 
     def outcome(self) -> tuple[Verdict, str]:
         """Verdict and reason from the places alone, hypotheses not yet considered."""

@@ -1,4 +1,4 @@
-"""Before a refutation along a trajectory is said: the same run in 50 digits must refute too."""
+"""Before a refutation along a trajectory is said: the same run in 50 digits must refute too, or it may hold there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.solvers.coarseness import share_of
 from bilevel_verify.checks.verdicts.verdict import Verdict
 from bilevel_verify.errors import BilevelVerifyError
-from bilevel_verify.methods.run import ENDED
+from bilevel_verify.methods.run import ENDED, Run
 from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.truth.arithmetic.enclosure import weakest
 
@@ -26,39 +26,72 @@ DIGITS = 50
 HIGH_BITS = 512
 MOST_CALLS = 150_000
 """Oracle calls of a run in many digits (some 20 seconds)."""
+SHORT = 30_000
+"""Oracle calls of a run that is repeated as a whole to show that rounding breaks a relation (some 4 seconds)."""
 VISIBLE = 1e-15
 """Relative violation below which the run in 50 digits shows an equality, not a counterexample."""
+MET = 1e-30
+"""Relative margin above which the run in 50 digits shows that a relation is met, whatever its rounding."""
 FADES = 1e-6
 """A violation that shrinks by this factor from 16 to 50 digits fades with the rounding errors."""
 
 
 def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
-    """``refuted`` if the multi-precision run refutes the same relation, ``undecided: precision`` otherwise."""
+    """``refuted`` if the multi-precision run refutes the same relation; ``holds`` if it is rounding that breaks it.
+
+    Rounding does if the whole run in many digits meets the relation at every place; ``judged`` then has its places.
+    Anything else is ``undecided``.
+    """
     if case.digits is not None:
         return _in_digits(case.digits, judged, reason)
+    asked = _iterations(case, judged)
     try:
-        with precision(HIGH_BITS):
-            trajectory = rerun(case, DIGITS, MOST_CALLS, _iterations(case, judged))
-            lam = getattr(case.functions, "lam", None)
-            functions: Any = functions_of(case.problem, case.instance.truth, lam)
-            again = replace(case, run=trajectory.run, trajectory=trajectory, functions=functions)
-            cut = trajectory.run.status not in ENDED
-            found = judge_claims([judged.claim], again.evaluator, trajectory, functions.forget, cut)
+        found, run = _judged_again(case, judged, asked)
+        if asked is not None and run.status not in ENDED and _may_hold(case, found.tally):
+            found, run = _judged_again(case, judged, None)
     except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError) as error:
         if callable(case.request.method):
             return _beyond_rounding(case, judged, reason, error)
         kind = type(error).__name__
         return "undecided", f"precision: {reason} in float64; the run in {DIGITS} digits is not available ({kind})"
-    tally = found[judged.number].tally
+    tally, cut = found.tally, run.status not in ENDED
     broken = tally.outcome()[0] == "refuted"
-    open_end = cut and rests_on_the_end(judged.claim) and not (broken and stays_violated(found[judged.number]))
-    if open_end or (not broken and sum(trajectory.run.counts.values()) >= MOST_CALLS):
+    open_end = cut and rests_on_the_end(judged.claim) and not (broken and stays_violated(found))
+    if open_end or (not broken and sum(run.counts.values()) >= MOST_CALLS):
         return "undecided", f"budget: {reason} in float64; the run in {DIGITS} digits is too long"
+    if not broken and not cut and _may_hold(case, tally):
+        judged.tally.become(tally)
+        return "holds", f"in {DIGITS} digits; {reason} in float64, by rounding"
     if not broken:
         return "undecided", f"precision: {reason} in float64, but not in {DIGITS} digits"
     if _is_rounding(judged.tally, tally, reads_iterates(judged.claim)):
         return "undecided", f"tie: the sides agree up to the rounding of the run, in float64 and in {DIGITS} digits"
     return "refuted", f"{reason}; confirmed in {DIGITS} digits"
+
+
+def _judged_again(case: Case, judged: Judged, iterations: int | None) -> tuple[Judged, Run]:
+    """The relation on the run in many digits, or on its first iterations, and that run."""
+    with precision(HIGH_BITS):
+        trajectory = rerun(case, DIGITS, MOST_CALLS, iterations)
+        lam = getattr(case.functions, "lam", None)
+        functions: Any = functions_of(case.problem, case.instance.truth, lam)
+        again = replace(case, run=trajectory.run, trajectory=trajectory, functions=functions)
+        cut = trajectory.run.status not in ENDED
+        found = judge_claims([judged.claim], again.evaluator, trajectory, functions.forget, cut)
+    return found[judged.number], trajectory.run
+
+
+def _may_hold(case: Case, fine: Tally) -> bool:
+    """Whether a run in many digits that meets a relation may say so.
+
+    Not for a solver of the user, whose float64 is what is looked at; nor where conditions were met, or constants
+    certified, along the run in float64 alone; nor where the run is long.
+    """
+    if fine.outcome()[0] != "holds" or callable(case.request.method) or case.instance.local or case.run is None:
+        return False
+    if fine.tightest is None or not fine.tightest.margin > MET:
+        return False  # the run in many digits rounds, too: sides this near to each other are equal
+    return not any(premise.along for premise in case.premises) and sum(case.run.counts.values()) <= SHORT
 
 
 def _beyond_rounding(case: Case, judged: Judged, reason: str, error: Exception) -> tuple[Verdict, str]:

@@ -121,7 +121,7 @@ def _proof(case: Case, judged: Judged) -> str | None:
     """A proof for all points: by what a constant is, by suprema, or by branch and bound where one is worth trying."""
     from bilevel_verify.checks.judging.boxes import prove
     from bilevel_verify.checks.judging.definitions import by_definition
-    from bilevel_verify.checks.judging.suprema import by_suprema
+    from bilevel_verify.checks.judging.differences import by_suprema
 
     if hyp.combine(case.premises) is not None:
         return None

@@ -42,12 +42,15 @@ CLASSES = (
     Open(
         "rounding of the run",
         r"^precision: violated at .* in float64, but not in",
-        "inner loops that end before they reach the rounding error, or the whole run in many digits",
+        "a run short enough for many digits as a whole, without conditions along it that float64 alone has met",
     ),
     Open(
         "no run in many digits",
         r"^precision: violated at .* digits is not available",
         "a method whose steps are written for many digits too: a claim that breaks in floats is not refuted by them",
+    ),
+    Open(
+        "wide enclosures", r"^precision: the enclosures are too wide", "truth at the points of the run in more digits"
     ),
     Open(
         "probability", r"^a frequency proves no probability", "a proof: more seeds narrow the interval, and only refute"
