@@ -71,6 +71,15 @@ def files(folder: Path, letters: str = "b = {}", claim: str = "", f: str = "x1**
     return words + (["--solver", f"{folder / 's.py'}:mine"] if solver else [])
 
 
+def test_a_lower_level_that_is_flat_far_away_is_answered_with_a_box(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "flat.toml"
+    path.write_text('kind = "bilevel"\nf = "sin(x1 + y1)"\ng = "log(1 + exp(y1)) - x1*y1"\nx = ["x1"]\ny = ["y1"]\n')
+    main(["verify", "ragd-gs/lemma-1", "--problem", str(path)])
+    assert "mu <= 0; add x1 = [-10, 10], y1 = [-10, 10] under [domain]" in capsys.readouterr().out
+    main(["constants", str(path), "--only", "mu"])
+    assert "add x1 = [-10, 10], y1 = [-10, 10] under [domain]" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_callable_is_handed_the_inputs_of_the_algorithm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(files(tmp_path, letter="a")) == 0
     assert "1 holds" in capsys.readouterr().out
