@@ -11,6 +11,7 @@ from typing import Any
 import checks_own_cards as cards
 import pytest
 
+import bilevel_verify as bv
 from bilevel_verify.checks import engine
 from bilevel_verify.checks.claims import claims, decide, growth, recorded
 from bilevel_verify.checks.evidence import confirm, runs
@@ -142,3 +143,51 @@ def test_the_rooms_that_are_patched_are_those_that_are_asked() -> None:
     assert rows.stays_violated is growth.stays_violated
     assert engine.foreign is kinds.foreign
     assert along.judge_claims is claims.judge_claims
+
+
+EPOCHS = """
+[paper]
+key = "epochs"
+[letters]
+L = {{ from = "constants" }}
+[[theorem]]
+id = "one"
+algorithm = "loop"
+  [[theorem.claim]]
+  id = "fifth"
+  over = "epoch"
+  left = "{left}"
+  right = "f(x_int)"
+[[algorithm]]
+id = "loop"
+inputs = ["x_int", "L"]
+steps = '''
+t = 0; k = 0; x[0, 0] = x_int
+while t < 2:
+    x[t, k+1] = x[t, k] - grad_f(x[t, k])/L
+    k = k + 1
+    if k > {most} - t:
+        t = t + 1
+        x[t, 0] = x[t-1, k]
+        k = 0
+return x[t, k]
+'''
+"""
+
+
+@pytest.mark.parametrize(
+    ("left", "most", "verdict"),
+    [
+        ("f(x[t, 2])", 2, "holds"),  # the last epoch begins, where the one before ends, and makes no step
+        ("f(x[t, 2])", 1, "undecided"),  # an epoch of one step has no second one
+        ("f(x_int) + 1 + 0*norm(x[t, 0])", 2, "refuted"),  # what it has is judged
+    ],
+)
+def test_an_epoch_that_made_no_step_is_no_place_of_a_claim_about_its_steps(
+    left: str, most: int, verdict: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "epochs.toml"
+    path.write_text(EPOCHS.format(left=left, most=most))
+    [row] = bv.verify(bv.single_level(f="x1**2 + cos(x1)", x="x1", start=[2.0]), path).claims
+    assert row.verdict == verdict, row.reason
+    assert (verdict == "undecided") == ("not recorded: x[1, 2]" in (row.reason or ""))
