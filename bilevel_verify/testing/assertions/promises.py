@@ -18,9 +18,11 @@ import numpy as np
 from bilevel_verify.errors import InputError, ParameterError
 from bilevel_verify.testing.instances import biting, decoding
 from bilevel_verify.testing.trials.common import Function, name_of
-from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, hidden, profile
 from bilevel_verify.testing.trials.ledger import Entry, note
 from bilevel_verify.testing.trials.trying import EXAMPLE_VARIABLE
+
+__tracebackhide__ = hidden
 
 EXAMPLES = {"quick": 4, "thorough": 11}
 """Examples of a promise: a whole verification each, up to seconds long."""
