@@ -239,6 +239,8 @@ class View:
         """Method pages: the printed algorithms, and the parameters that the runs used."""
         rows = self.document["rows"]
         names = sorted({r["method"] for r in rows if r["method"]} | {r["method"] for r in self.document["runs"]})
+        if any(name.startswith("literal:") for name in names):
+            names = [name for name in names if name != "literal"]  # its rows: the runs name the algorithm
         found = []
         for name in names:
             algorithms = [
@@ -250,7 +252,13 @@ class View:
             )
             lines = [line for line in self.lines if line["row"]["method"] == name]
             plots = [p for p in self.plots.get("", []) if p["method"] == name]
-            item: Json = {"name": name, "algorithms": algorithms, "runs": runs, "letters": letters[:14]}
+            item: Json = {
+                "name": name,
+                "title": words.method_title(name),
+                "algorithms": algorithms,
+                "runs": runs,
+                "letters": letters[:14],
+            }
             found.append(item | {"lines": lines, "plots": plots})
         return found
 
