@@ -122,3 +122,10 @@ def test_the_least_value_by_its_other_names(tmp_path: Path, name: str) -> None:
 def test_a_function_written_as_a_letter(tmp_path: Path) -> None:
     with pytest.raises(CardError, match=r"unknown letter 'f_star' \(column 11\); it is a function: write f_star"):
         verdict(tmp_path, bv.single_level(**BOWL), "step", "f(x[k]) - f_star", "Delta")
+
+
+def test_a_usual_letter_that_is_not_declared_is_declared_by_the_message(tmp_path: Path) -> None:
+    with pytest.raises(
+        CardError, match=r'unknown letter .eps. .*declare it under \[letters\]: eps = \{ from = "user" \}'
+    ):
+        verdict(tmp_path, bv.single_level(**BOWL), "run", "calls(grad_f)", "Delta/eps**2")

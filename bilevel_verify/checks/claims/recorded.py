@@ -133,7 +133,9 @@ class RecordedRun:
         if self.own and not any(n in self.trace.sequences for n in (name, *SYNONYMS.get(name, ()))):
             raise EvaluationError(f"not recorded: {name} (hand it back: bv.Trajectory(epochs=..., {name}=...))")
         began = k > 0 and epoch == self.epochs[-1] and self.k_end(epoch) == 0
-        raise (NoStepError if began else EvaluationError)(f"not recorded: {name}[{epoch}, {k}]")
+        alone = known and name != "x" and k > 0 == self._last.get(epoch)
+        how = " (a row is an index of x: write x[t, j+1] = x[t, j] beside it)" if alone and not self.own else ""
+        raise (NoStepError if began else EvaluationError)(f"not recorded: {name}[{epoch}, {k}]{how}")
 
     def _at_rest(self, name: str, epoch: int) -> NDArray[np.object_] | NDArray[np.float64] | None:
         """Entry 0 of a sequence, where it is the first point of the epoch."""

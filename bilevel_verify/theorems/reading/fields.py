@@ -275,6 +275,21 @@ def condition(text: str, place: Place, names: Names | None, origin: str = "", ad
     return Condition(found.tree, found.text, origin, added)
 
 
+USUAL = {
+    "eps": 'from = "user"',
+    "Delta": 'from = "truth", called = "delta"',
+    "dx": 'from = "problem"',
+    "d": 'from = "problem"',
+}
+USUAL |= dict.fromkeys(("L", "mu", "L_g", "L_f", "C_f", "M_g", "rho_g", "rho_f", "H_f"), 'from = "constants"')
+"""Letters whose number comes from somewhere, and how a card says so."""
+
+
+def declared_as(name: str) -> str:
+    """How an undeclared letter is declared, where nearly every card means the same by it."""
+    return f"; declare it under [letters]: {name} = {{ {USUAL[name]} }}" if name in USUAL else ""
+
+
 def _plain(error: ExpressionError) -> str:
     column = "" if error.column is None else f" (column {error.column})"
     head, mark, hint = error.plain.partition(";")
@@ -288,7 +303,7 @@ def check(node: Node, names: Names, place: Place, text: str, bound: frozenset[st
         if scopes:
             return place.fail(f"'{name}' (column {column}) {place.out_of_scope(name, scopes, names.scope)}")
         function = f"; it is a function: write {name}(...)" if name in names.functions else ""
-        hint = function or instead_of(name, names.functions, known)
+        hint = function or declared_as(name) or instead_of(name, names.functions, known)
         if names.scope == "point" and name in ("x", "y", "z"):
             hint = f'; the points of a claim are named: for = {{ {name} = "domain{" y" * (name == "y")}" }}'
         return place.fail(f"unknown {what} '{name}' (column {column}){hint}")
