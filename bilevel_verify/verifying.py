@@ -8,6 +8,7 @@ from typing import Any
 
 from bilevel_verify.certificates.numbers.runs import CertificatesOfRuns, folder_of
 from bilevel_verify.checks import engine
+from bilevel_verify.checks.solvers.running import DEFAULT_BUDGET
 from bilevel_verify.checks.verdicts.verification import Verification
 
 
@@ -22,7 +23,7 @@ def verify(
     values: Mapping[str, Any] | None = None,
     readings: Sequence[str] | None = None,
     sweep: Mapping[str, Sequence[float]] | None = None,
-    budget: int = engine.DEFAULT_BUDGET,
+    budget: int = DEFAULT_BUDGET,
     seed: int = 0,
     record: str = "all",
     progress: engine.Progress | None = None,

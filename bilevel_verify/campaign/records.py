@@ -65,6 +65,7 @@ def constant_record(constant: Constant) -> Json:
         "witness": plain(constant.witness),
         "why": _tree(constant.why),
         "cause": constant.why.cause(),
+        "remedies": constant.why.remedies(),
     }
 
 

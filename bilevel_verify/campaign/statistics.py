@@ -137,7 +137,7 @@ def bound_ratios(rows: Iterable[Row]) -> list[Ratio]:
     for row in rows:
         if row.measured is None or row.bound is None or row.problem is None or not row.bound > 0 or row.measured < 0:
             continue
-        if row.verdict not in ("holds", "refuted") or row.kind == "order" or (row.right or "").startswith((">", "=")):
+        if row.verdict not in ("holds", "refuted") or row.kind == "order" or row.related.startswith((">", "=")):
             continue
         statement = f"{row.paper}/{row.statement}"
         found = Ratio(statement, row.problem, row.measured / row.bound, row.claim or "")

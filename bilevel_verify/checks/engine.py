@@ -39,7 +39,7 @@ from bilevel_verify.checks.requests.request import (
 )
 from bilevel_verify.checks.requests.starts import default_starts, point_of
 from bilevel_verify.checks.solvers.kinds import check_request, foreign, foreign_row, need_eps
-from bilevel_verify.checks.solvers.running import LITERAL, letters_of_method, method_name
+from bilevel_verify.checks.solvers.running import DEFAULT_BUDGET, LITERAL, letters_of_method, method_name
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import InputError
@@ -52,7 +52,6 @@ from bilevel_verify.theorems.letters.resolve import Provider, Resolved, resolve
 from bilevel_verify.theorems.origins import as_judged
 from bilevel_verify.theorems.rewrite import free_letters
 
-DEFAULT_BUDGET = 2_000_000
 Progress = Callable[[str], None]
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 from bilevel_verify.checks.claims.claims import Judged, all_claims, at_places, over_epoch
 from bilevel_verify.checks.claims.decide import Judgement, Tally
-from bilevel_verify.checks.engine import DEFAULT_BUDGET, check_instance, letters_needed, requests_of
+from bilevel_verify.checks.engine import check_instance, letters_needed, requests_of
 from bilevel_verify.checks.instances.case import Case
 from bilevel_verify.checks.judging.along import BITS
 from bilevel_verify.checks.requests.request import instance_problem, members
 from bilevel_verify.checks.requests.starts import default_starts, point_of
 from bilevel_verify.checks.solvers.kinds import need_eps
+from bilevel_verify.checks.solvers.running import DEFAULT_BUDGET
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
 from bilevel_verify.numbers.rounding import precision

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 from bilevel_verify.drafting.answers import Answers, Question
@@ -163,9 +164,14 @@ def _letter_notes(composer: Composer, symbols: list[Declared], places: dict[str,
             continue
         if claims[name] and name not in places and name not in reader.named:
             found.append(Note("", text.where(one.first), f"${display}$ is used and introduced nowhere"))
-        elif name in places and counts[name] == 1 and one.count == 1:
+        elif name in places and counts[name] == 1 and one.count == 1 and not _names_a_space(places[name], name):
             found.append(Note("", text.where(one.first), f"${display}$ is introduced and never used"))
     return found
+
+
+def _names_a_space(printed: Printed, name: str) -> bool:
+    """Whether a letter stands in the set of a membership alone: the dimension d of R^d belongs to the name."""
+    return printed.op == "in" and name not in used_in([replace(printed, right=printed.left)])
 
 
 def _questions(composer: Composer, symbols: list[Declared], answers: Answers) -> tuple[Question, ...]:

@@ -190,10 +190,19 @@ class Scopes:
             unit = units[source]
             for one in self.by_unit[source] if unit.kind == "text" else ():
                 here = unit.section == units[number].section or one.context.stands_everywhere
-                if here and one.role == "given" and one.context.stands and not _passing(one):
+                stands = (here and one.context.stands) or self._ordered_from(one)
+                if stands and one.role == "given" and not _passing(one):
                     origin = unit.name or unit.section or "text"
                     found += [Hypothesis(node, origin, stands=True) for node in self._numeric(one)]
         return found
+
+    def _ordered_from(self, one: Printed) -> bool:
+        """Whether two letters stand in a chain that begins with a number, ``0 < mu <= L``: as far as its range does."""
+        sides = (one.left, one.right)
+        if not all(isinstance(side, tree.Letter) and side.name in self.standing for side in sides):
+            return False
+        chain = [p for p in self.by_unit[one.unit] if p.chain == one.chain]
+        return isinstance(chain[0].left, tree.Number) and len({p.op[0] for p in chain}) == 1
 
     def _numeric(self, one: Printed) -> list[tree.Node]:
         """The comparisons of a relation that are between formulas of numbers and letters."""

@@ -42,7 +42,9 @@ STRICT = re.compile(
 )  # fmt: skip
 STANDS = re.compile(rf"\s*{STANDING}", re.I)
 WHOLE_PAPER = re.compile(r"\b(?:paper|note|text|article|work)\b", re.I)
-NAMED = re.compile(r"\b(?:denote[sd]?|define[sd]?|defining|denoting|write|introduce)\b[^.]*\Z", re.I)
+NAMED = re.compile(
+    r"\b(?:denote[sd]?|define[sd]?|defining|denoting|write|introduce)\b[^.]*\Z|\bruns?\b[^.]*\bwith\b[^.]*\Z", re.I
+)
 EVERY = r"\bfor (?:all|any|every|each)(?: (?:integers?|reals?|numbers?))?\s*"
 QUANTIFIED = re.compile(rf"{EVERY}\Z", re.I)
 OPENS = re.compile(r"\s*For\s+\Z")

@@ -99,7 +99,11 @@ def some_of(names: Iterable[str], few: int = 20) -> str:
 
 
 SUGGESTED = {"relu": "plus(t)", "step": "Piecewise", "sign": "Piecewise", "norm2": "norm(t)**2", "pow": "t**p"}
-"""Names that other systems have, and how the same is written here."""
+_ENDS = ("_min", "_opt", "_inf", "min", "star")
+SUGGESTED |= {f"{of}{end}": f"{of}_star()" for of in ("f", "g", "phi") for end in _ENDS}
+SUGGESTED |= dict.fromkeys(("x_min", "x_opt", "xstar"), "x_star()")
+SUGGESTED |= dict.fromkeys(("y_opt", "ystar"), "y_star(x)")
+"""Names that other systems and texts have, and how the same is written here."""
 
 
 def nearest(name: str, known: Collection[str]) -> str:
@@ -108,10 +112,16 @@ def nearest(name: str, known: Collection[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def instead_of(function: str, known: Collection[str]) -> str:
-    """What to write in the place of a function that there is not."""
-    other = SUGGESTED.get(function)
-    return f"; write {other}" if other else nearest(function, known)
+def instead_of(name: str, functions: Collection[str], known: Collection[str] | None = None) -> str:
+    """What to write in the place of a name that there is not: another way to say it, else the nearest that is known.
+
+    A function is only proposed where it is one of ``functions``; ``known`` (by default the same) are the near names.
+    """
+    other = SUGGESTED.get(name, "")
+    head, call, _ = other.partition("(")
+    if other and (not call or head in functions):
+        return f"; write {other}"
+    return nearest(name, functions if known is None else known)
 
 
 def _measure(text: str, limits: Limits) -> None:

@@ -39,6 +39,8 @@ class Letter:
     replaced_by: str = ""
 
 
+UNLIMITED = 2**62
+"""Default of a number of steps that the run does not need: something else ends it."""
 PERTURBATION_RADIUS = Letter("r", "nonnegative", optional=True, replaced_by="noise")
 """Radius of perturbations; not needed where the noise itself is given."""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.checks.verdicts.counting import Count, in_order
+from bilevel_verify.checks.verdicts.verdict import related
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.theorems.origins import ours_of
 
@@ -68,7 +69,7 @@ def _bare_statement(key: str, name: str, rows: Sequence[Json]) -> Json:
 
 def _claim_of_row(row: Json) -> Json:
     """A claim as one of its rows has it."""
-    text = f"{row['left'] or ''} {row['right'] or ''}".strip()
+    text = f"{row['left'] or ''} {related(row['right'], row.get('details'))}".strip()
     return bare_claim(
         row["claim"],
         over=row.get("kind") or "",

@@ -17,7 +17,7 @@ from typing import Any
 
 from bilevel_verify.checks.verdicts.columns import ELSEWHERE, FIELDS, view
 from bilevel_verify.checks.verdicts.counting import word_of
-from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.checks.verdicts.verdict import Row, related
 from bilevel_verify.files import slug
 from bilevel_verify.reporting import findings, words
 from bilevel_verify.reporting.build import badness, worst_rows
@@ -54,6 +54,7 @@ def _environment() -> Any:
         "mixed": lambda text: Markup(prose(text)),
         "expression": lambda text: Markup(expression(text)),
         "formula": lambda text: Markup(mixed_to_html(text, block=True)),
+        "related": lambda row: related(row["right"], row.get("details")),
         "number": words.number,
         "percent": words.percent,
         "slug": slug,
@@ -239,6 +240,8 @@ class View:
         """Method pages: the printed algorithms, and the parameters that the runs used."""
         rows = self.document["rows"]
         names = sorted({r["method"] for r in rows if r["method"]} | {r["method"] for r in self.document["runs"]})
+        if any(name.startswith("literal:") for name in names):
+            names = [name for name in names if name != "literal"]  # its rows: the runs name the algorithm
         found = []
         for name in names:
             algorithms = [
@@ -250,7 +253,13 @@ class View:
             )
             lines = [line for line in self.lines if line["row"]["method"] == name]
             plots = [p for p in self.plots.get("", []) if p["method"] == name]
-            item: Json = {"name": name, "algorithms": algorithms, "runs": runs, "letters": letters[:14]}
+            item: Json = {
+                "name": name,
+                "title": words.method_title(name),
+                "algorithms": algorithms,
+                "runs": runs,
+                "letters": letters[:14],
+            }
             found.append(item | {"lines": lines, "plots": plots})
         return found
 
@@ -279,7 +288,7 @@ class View:
             if line["verdict"] in ("refuted", "inconsistent") and row["as_printed"]:
                 if (line["name"], row["claim"]) in known:
                     continue
-                sides = f"{row['left'] or ''} against {row['right'] or ''}"
+                sides = f"{row['left'] or ''} against {related(row['right'], row.get('details'))}"
                 printed = [row["printed"]] if row["printed"] else []
                 claim = bare_claim(row["claim"], printed=printed, text=[sides])
                 item = {"name": line["name"], "record": self.records.get(line["name"]), "claim": claim}

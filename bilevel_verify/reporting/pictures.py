@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from bilevel_verify.checks.verdicts.verdict import related
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.files import slug
 from bilevel_verify.methods.run import ENDED
@@ -164,7 +165,7 @@ def _bound(problem: Problem, row: Json) -> Picture | None:
     options = {"eps": details.get("eps"), "x0": details.get("x0"), "method": row["method"]}
     for shown in series_of(problem, name, claim, **options):
         tight = shown.tightest
-        if (shown.left, shown.right) == (row["left"], row["right"]) and tight is not None:
+        if (shown.left, shown.right) == (row["left"], related(row["right"], row.get("details"))) and tight is not None:
             again = shown.judgements[tight].margin
             return one_series(shown) if math.isclose(again, row["margin"], rel_tol=1e-6, abs_tol=1e-12) else None
     return None

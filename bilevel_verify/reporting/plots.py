@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from bilevel_verify.checks.verdicts.verdict import related
 from bilevel_verify.reporting.symbols import GREEK
 
 Json = dict[str, Any]
@@ -111,7 +112,7 @@ def _measured_and_bound(row: Json, driver: Any, counts: Any, bounds: Any) -> lis
 
 
 def _bound_name(row: Json) -> str:
-    right = row.get("right") or ""
+    right = related(row.get("right"), row.get("details"))
     shape = "order, up to its constant: " if row["kind"] == "order" else "bound: "
     return shape + right if 0 < len(right) <= 52 else shape.rstrip(": ")
 

@@ -13,6 +13,10 @@ from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
 _PART = re.compile(r"[\w.*/+-]")
 _GREEK = "eps|Delta|lambda|kappa|phi|theta|delta|sigma|rho|mu|nu|eta|tau"
 _LETTER = re.compile(rf"\b(?:[A-Za-z]{{1,2}}_[A-Za-z0-9]{{1,6}}|(?:{_GREEK})(?:_\w{{1,6}})?)\b")
+_OPERATOR = re.compile(
+    r"\blambda_(min|max)(?=\()|\b(nabla)(?:\^(\d+))?(?:_([xyz]{1,4})\b)?|\b(D)\^(\d+)(?:_([xyz]{1,4})\b)?|\^(nu_\w)\b"
+)
+"""Derivatives, eigenvalues and exponents as constants are described: nabla^2_yy, D^3, lambda_min(...), ^nu_g."""
 _SIGN = re.compile(r"(<=|>=|==|<|>|=)?\s*(.*)", re.S)
 SIGNS = {"<=": r"\le", ">=": r"\ge", "==": "=", "=": "=", "<": "<", ">": ">"}
 LONGEST = 4000
@@ -59,13 +63,30 @@ def _letters(text: str) -> list[tuple[bool, str]]:
     """Words, and the letters with an index and the Greek ones among them."""
     out: list[tuple[bool, str]] = []
     done = 0
-    for found in _LETTER.finditer(text):
+    for found in sorted([*_LETTER.finditer(text), *_OPERATOR.finditer(text)], key=lambda one: one.start()):
+        if found.re is _OPERATOR:
+            out += [(False, text[done : found.start()]), (True, _operator(found))]
+            done = found.end()
+            continue
+        if found.start() < done:
+            continue
         before, after = text[max(0, found.start() - 1) : found.start()], text[found.end() : found.end() + 1]
         if before in ("-", "/", ".", "'", '"', "=") or after in ("-", "/", "(", "'", '"', "["):
             continue  # part of a name (a statement, a file, a call), no letter by itself
         out += [(False, text[done : found.start()]), (True, letter_latex(found[0]))]
         done = found.end()
     return [*out, (False, text[done:])]
+
+
+def _operator(found: re.Match[str]) -> str:
+    """A derivative, an eigenvalue or an exponent as LaTeX."""
+    extreme, nabla, order, block, _, d_order, d_block, exponent = found.groups()
+    if exponent:
+        return f"{{}}^{{{letter_latex(exponent)}}}"
+    if extreme:
+        return rf"\lambda_{{\{extreme}}}"
+    symbol, power, below = (r"\nabla", order, block) if nabla else ("D", d_order, d_block)
+    return symbol + (f"^{{{power}}}" if power else "") + (f"_{{{below}}}" if below else "")
 
 
 def _powers(text: str) -> list[tuple[int, int]]:

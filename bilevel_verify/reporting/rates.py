@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bilevel_verify.checks.verdicts.verdict import related
+
 Json = dict[str, Any]
 DATA = "rates.json"
 MOST_SERIES = 500
@@ -104,7 +106,7 @@ def judged_here(rows: Sequence[Json]) -> list[Json]:
                 "statement": "/".join(part for part in (row["paper"], row["statement"]) if part),
                 "problem": row["problem"],
                 "method": row["method"],
-                "right": row["right"],
+                "right": related(row["right"], details),
                 "where": row["where"] or "",
                 "exponent": row["bound"],
                 "last": row["measured"],

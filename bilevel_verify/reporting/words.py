@@ -38,6 +38,15 @@ CERTAINTIES: dict[str, str] = {
 }
 
 
+def method_title(name: str) -> str:
+    """A method as a reader knows it; a callable of the user keeps its name."""
+    from bilevel_verify.methods import METHODS
+
+    if name.partition(":")[0] == "literal":
+        return f"The algorithm {name[8:] or 'of the card'}, step by step"
+    return METHODS[name].title if name in METHODS else name
+
+
 def statement_name(row: Mapping[str, Any]) -> str:
     """Paper and statement of a row, as far as it has them."""
     return "/".join(p for p in (row["paper"], row["statement"]) if p)

@@ -22,6 +22,10 @@ Json = dict[str, Any]
 FORMATS = ("html", "json", "markdown", "latex", "figures")
 
 
+WRITTEN = dict(zip(FORMATS, ("index.html", "report.json", "report.md", "tables/rows.tex", "figures")))
+"""What each format is first looked at as."""
+
+
 def report(
     verifications: Verification | Sequence[Verification],
     out: str | Path,
@@ -31,7 +35,7 @@ def report(
     problems: Sequence[Any] = (),
     formats: Sequence[str] = FORMATS,
 ) -> Path:
-    """Write a report of some verifications; returns the page.
+    """Write a report of some verifications; returns the page, without one the first file that was written.
 
     Parameters
     ----------
@@ -102,7 +106,7 @@ def write_document(
         _write_formats(document, folder, page, formats, columns)
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
-    return page
+    return folder / next(name for key, name in WRITTEN.items() if key in formats or not formats)
 
 
 def _write_formats(

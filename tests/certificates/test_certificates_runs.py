@@ -70,7 +70,7 @@ def test_what_is_refuted_is_shown_the_other_way_round(found) -> None:
     row = next(row for row in verification.claims if row.verdict == "refuted")
     (name,) = row.details["certificate_files"]
     statement = json.loads((folder / name).read_text())["statement"]
-    assert (row.left, row.right) == ("k_end", "<= K")
+    assert (row.left, row.related) == ("k_end", "<= K")
     op, letter, steps = statement["claim"]
     assert (op, letter, isinstance(steps, int)) == ("<", "K", True)
     assert Fraction(statement["hypotheses"][1][2]) < steps

@@ -44,6 +44,8 @@ class Sequences:
 class Functions:
     """f(a, b) = a - b, computed; pi_ is proved."""
 
+    names = ("f", "sure")
+
     def call(self, name: str, arguments: list[Any]) -> Any:
         if name == "f":
             return arguments[0] - arguments[1], "computed"

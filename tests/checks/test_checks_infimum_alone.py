@@ -105,6 +105,27 @@ def test_a_function_that_nothing_computes_is_named(tmp_path: Path) -> None:
     assert "hypothesis: nothing gives f_inf a value on this problem" in (row.reason or "")
 
 
+def test_a_function_of_another_kind_of_problem_is_answered_with_those_of_this_one(tmp_path: Path) -> None:
+    found, reason = verdict(tmp_path, bv.single_level(**BOWL), "step", "norm(x[k] - x_star())", "1")
+    assert found == "undecided"
+    assert "nothing gives x_star a value on this problem" in reason
+    assert "there are f, f_star, grad_f, hess_f" in reason
+    assert "did you mean 'x_star'" not in reason
+
+
+@pytest.mark.parametrize("name", ["f_min", "fstar", "f_inf", "f_min()", "f_opt()"])
+def test_the_least_value_by_its_other_names(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CardError, match=r"unknown (letter|function) '\w+' \(column 11\); write f_star\(\)"):
+        verdict(tmp_path, bv.single_level(**BOWL), "step", f"f(x[k]) - {name}", "Delta")
+
+
 def test_a_function_written_as_a_letter(tmp_path: Path) -> None:
     with pytest.raises(CardError, match=r"unknown letter 'f_star' \(column 11\); it is a function: write f_star"):
         verdict(tmp_path, bv.single_level(**BOWL), "step", "f(x[k]) - f_star", "Delta")
+
+
+def test_a_usual_letter_that_is_not_declared_is_declared_by_the_message(tmp_path: Path) -> None:
+    with pytest.raises(
+        CardError, match=r'unknown letter .eps. .*declare it under \[letters\]: eps = \{ from = "user" \}'
+    ):
+        verdict(tmp_path, bv.single_level(**BOWL), "run", "calls(grad_f)", "Delta/eps**2")

@@ -11,6 +11,7 @@ from typing import Any
 import checks_own_cards as cards
 import pytest
 
+import bilevel_verify as bv
 from bilevel_verify.checks import engine
 from bilevel_verify.checks.claims import claims, decide, growth, recorded
 from bilevel_verify.checks.evidence import confirm, runs
@@ -142,3 +143,91 @@ def test_the_rooms_that_are_patched_are_those_that_are_asked() -> None:
     assert rows.stays_violated is growth.stays_violated
     assert engine.foreign is kinds.foreign
     assert along.judge_claims is claims.judge_claims
+
+
+EPOCHS = """
+[paper]
+key = "epochs"
+[letters]
+L = {{ from = "constants" }}
+[[theorem]]
+id = "one"
+algorithm = "loop"
+  [[theorem.claim]]
+  id = "fifth"
+  over = "epoch"
+  left = "{left}"
+  right = "f(x_int)"
+[[algorithm]]
+id = "loop"
+inputs = ["x_int", "L"]
+steps = '''
+t = 0; k = 0; x[0, 0] = x_int
+while t < 2:
+    x[t, k+1] = x[t, k] - grad_f(x[t, k])/L
+    k = k + 1
+    if k > {most} - t:
+        t = t + 1
+        x[t, 0] = x[t-1, k]
+        k = 0
+return x[t, k]
+'''
+"""
+
+
+@pytest.mark.parametrize(
+    ("left", "most", "verdict"),
+    [
+        ("f(x[t, 2])", 2, "holds"),  # the last epoch begins, where the one before ends, and makes no step
+        ("f(x[t, 2])", 1, "undecided"),  # an epoch of one step has no second one
+        ("f(x_int) + 1 + 0*norm(x[t, 0])", 2, "refuted"),  # what it has is judged
+    ],
+)
+def test_an_epoch_that_made_no_step_is_no_place_of_a_claim_about_its_steps(
+    left: str, most: int, verdict: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "epochs.toml"
+    path.write_text(EPOCHS.format(left=left, most=most))
+    [row] = bv.verify(bv.single_level(f="x1**2 + cos(x1)", x="x1", start=[2.0]), path).claims
+    assert row.verdict == verdict, row.reason
+    assert (verdict == "undecided") == ("not recorded: x[1, 2]" in (row.reason or ""))
+
+
+INNER = """
+[paper]
+key = "inner"
+[letters]
+L_g = { from = "constants" }
+[[theorem]]
+id = "one"
+algorithm = "loop"
+  [[theorem.claim]]
+  id = "inner"
+  over = "epoch"
+  left = "g(x[t, 0], y[t, 2])"
+  right = "g(x[t, 0], y[t, 0])"
+[[algorithm]]
+id = "loop"
+inputs = ["x_int", "y0", "L_g"]
+steps = '''
+t = 0; x[0, 0] = x_int; y[0, 0] = y0
+while t < 2:
+    for j in range(2):
+        y[t, j+1] = y[t, j] - grad_y_g(x[t, 0], y[t, j])/L_g
+    x[t+1, 0] = x[t, 0] - 0.1*grad_x_f(x[t, 0], y[t, 2])
+    y[t+1, 0] = y[t, 2]
+    t = t + 1
+return x[t, 0]
+'''
+"""
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_an_inner_loop_is_told_to_write_a_row_of_x(beside: bool, tmp_path: Path) -> None:
+    path = tmp_path / "inner.toml"
+    row = "        x[t, j+1] = x[t, j]\n"
+    path.write_text(INNER.replace("    x[t+1", f"{row}    x[t+1") if beside else INNER)
+    problem = bv.bilevel(f="cos(x1) + sin(y1)", g="y1**2 - x1*y1", x="x1", y="y1", start=[1.0])
+    [found] = bv.verify(problem, path).claims
+    assert found.verdict == ("holds" if beside else "undecided")
+    assert ("write x[t, j+1] = x[t, j] beside it" in (found.reason or "")) is not beside

@@ -88,10 +88,13 @@ def test_every_field_of_a_row() -> None:
     found = row_with(claim_of(source="eq. (3)"), tally_of(TIGHT), eps=0.25)
     expected = Row(
         paper="paper", statement="t", claim="c", source="eq. (3)", problem="bowl", method="gradient-descent",
-        kind="step", verdict="holds", certainty="certified", left="f(x[k])", right="<= 10", measured=1.0, bound=4.0,
+        kind="step", verdict="holds", certainty="certified", left="f(x[k])", right="10", measured=1.0, bound=4.0,
         margin=0.75, where="eps = 0.25, k = 3", places=1,
         reproduce="bilevel-verify verify paper/t --problem zoo:bowl --eps 0.25 --x0=1.0,-0.5",
-        details={"eps": 0.25, "knobs": {"s": "0.5"}, "x0": [1.0, -0.5], "skipped": 0, "parameters": {"eta": 0.25}},
+        details={
+            "op": "<=", "eps": 0.25, "knobs": {"s": "0.5"}, "x0": [1.0, -0.5], "skipped": 0,
+            "parameters": {"eta": 0.25},
+        },
     )  # fmt: skip
     assert found == expected
 
@@ -138,7 +141,7 @@ def test_links_of_a_chain_are_numbered_from_one() -> None:
     chain = claim_of(link(), link("2", "<", "3"), link("3", "==", "4"))
     assert [row_with(chain, tally_of(TIGHT), number=n).claim for n in range(3)] == ["c/1", "c/2", "c/3"]
     second = row_with(chain, tally_of(TIGHT), number=1)
-    assert (second.left, second.right) == ("2", "< 3")
+    assert (second.left, second.related) == ("2", "< 3")
 
 
 def test_a_claim_without_a_source_has_that_of_its_statement() -> None:
@@ -411,3 +414,11 @@ def test_a_run_without_a_step_is_why_nothing_was_checked() -> None:
     ):
         case = case_of(run=SimpleNamespace(status="stationary", iterations=iterations, note=""))
         assert rows.verdict_of(case, judged_of(claim_of(), Tally()), along) == expected
+
+
+def test_the_sign_of_a_relation_stands_beside_its_right_side() -> None:
+    found = row_with(claim_of(), tally_of(TIGHT))
+    assert (found.right, found.details["op"], found.related) == ("10", "<=", "<= 10")
+    earlier = replace(found, right="<= 10", details={})  # a stored row of an earlier version
+    assert earlier.related == "<= 10"
+    assert replace(found, right=None).related == ""

@@ -390,6 +390,25 @@ def test_a_claim_is_searched_again_where_it_is_neither_violated_nor_proved(
         assert reason == "survived 120 attacks, largest ratio 0.5"
 
 
+@pytest.mark.parametrize(
+    ("premises", "searches"), [(["not applicable"], []), (["undecided"], [(24, 0)]), (["holds"], [(24, 0), (96, 60)])]
+)
+def test_nothing_is_searched_where_a_hypothesis_is_false_and_little_where_one_is_open(
+    premises: list[str], searches: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[int, int]] = []
+    monkeypatch.setattr(attack, "_search", lambda *given: done.append(given[-2:]) or 0.5)
+    monkeypatch.setattr(attack, "row_of", lambda case, judged, outcome: outcome[0])
+    monkeypatch.setattr(attack, "as_claimed", lambda case, claim, outcome, *links: outcome)
+    monkeypatch.setattr(attack, "_proof", lambda case, judged: None)
+    judged = judged_of("a <= 2", None, (), a=UNIT)
+    judged.tally.take(HELD)
+    request = SimpleNamespace(options={}, name="n")
+    case = case_of(request=request, evaluator=lambda claim: judged.evaluator, premises=[premise(p) for p in premises])
+    attack._attack_claim(case, judged.claim)
+    assert done == searches
+
+
 def test_a_range_that_cannot_be_attacked_leaves_its_claim_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attack, "row_of", lambda case, judged, outcome: (judged.tally.places, *outcome))
     monkeypatch.setattr(attack, "as_claimed", lambda case, claim, outcome, *links: outcome)

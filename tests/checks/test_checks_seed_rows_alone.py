@@ -148,10 +148,10 @@ def test_every_field_of_the_row_of_a_probability() -> None:
     row = seeds._row(case, claim, ("refuted", "few"), found)
     assert (row.paper, row.statement, row.claim, row.source, row.problem) == ("paper", "t", "c", "page 2", "bowl")
     assert (row.method, row.kind, row.verdict, row.reason) == ("perturbed", "probability", "refuted", "few")
-    assert (row.left, row.right) == ("probability(norm(output) <= 10 and norm(output) <= 10)", ">= 9/10")
+    assert (row.left, row.related) == ("probability(norm(output) <= 10 and norm(output) <= 10)", ">= 9/10")
     assert (row.certainty, row.measured, row.bound, row.places) == ("computed", 0.25, 0.75, 12)
     assert (row.where, row.reading, row.printed, row.stated) == ("eps = 0.25", "a reading", "second", "third")
-    assert row.details == {"eps": 0.25, "seeds": 12}
+    assert row.details == {"op": ">=", "eps": 0.25, "seeds": 12}
     assert (row.as_printed, row.marks, row.known_refuted) == (True, (), False)
 
 
@@ -170,7 +170,7 @@ def test_the_row_of_a_probability_that_knows_little() -> None:
         "stated",
     ):
         assert getattr(row, name) is None, name
-    assert row.details == {"eps": None, "seeds": None}
+    assert row.details == {"op": ">=", "eps": None, "seeds": None}
     by_statement = seeds._row(
         case_of(statement={"source": "page 9"}), claim_of(source="page 2"), ("undecided", ""), None
     )

@@ -118,7 +118,11 @@ def test_the_columns_of_a_latex_table_are_chosen(tmp_path: Path, capsys) -> None
         == 0
     )
     words = ["report", str(tmp_path / "report.json"), "--out", str(tmp_path), "--format", "latex", "--columns"]
+    capsys.readouterr()
     assert main([*words, "claim,eps,formula,certainty"]) == 0
+    said = "".join(capsys.readouterr())
+    assert "index.html" not in said  # what is named was written
+    assert str(tmp_path / "tables" / "rows.tex") in said
     table = (tmp_path / "tables" / "rows.tex").read_text(encoding="utf-8")
     assert r"claim & $\varepsilon$ & formula & certainty \\" in table
     assert table.count(r"\resizebox{") == 1

@@ -71,6 +71,45 @@ def files(folder: Path, letters: str = "b = {}", claim: str = "", f: str = "x1**
     return words + (["--solver", f"{folder / 's.py'}:mine"] if solver else [])
 
 
+STEPS = """
+[paper]
+key = "steps"
+[letters]
+L = { from = "constants" }
+eta = {}
+[settings.main.parameters]
+eta = "1/L"
+[[theorem]]
+id = "one"
+method = "gradient-descent"
+settings = ["main"]
+  [[theorem.claim]]
+  id = "decrease"
+  over = "step"
+  left = "f(x[k+1])"
+  right = "f(x[k])"
+"""
+
+
+@pytest.mark.parametrize(("words", "status"), [((), 2), (("--eps", "0.01"), 0), (("--budget", "20"), 0)])
+def test_a_run_that_nothing_ends_asks_for_its_end(words: tuple[str, ...], status: int, tmp_path: Path, capsys) -> None:
+    (tmp_path / "c.toml").write_text(STEPS)
+    (tmp_path / "p.toml").write_text('kind = "single_level"\nf = "x1**2 + cos(x1)"\nx = ["x1"]\nstart = [2]\n')
+    given = ["verify", "--card", str(tmp_path / "c.toml"), "--problem", str(tmp_path / "p.toml"), *words]
+    assert main(given) == status
+    assert ("nothing ends gradient-descent: give --eps 0.01" in capsys.readouterr().err) == (status == 2)
+
+
+def test_a_lower_level_that_is_flat_far_away_is_answered_with_a_box(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "flat.toml"
+    path.write_text('kind = "bilevel"\nf = "sin(x1 + y1)"\ng = "log(1 + exp(y1)) - x1*y1"\nx = ["x1"]\ny = ["y1"]\n')
+    main(["verify", "ragd-gs/lemma-1", "--problem", str(path)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "mu <= 0; add x1 = [-10, 10], y1 = [-10, 10] under [domain]" in said
+    main(["constants", str(path), "--only", "mu"])
+    assert "add x1 = [-10, 10], y1 = [-10, 10] under [domain]" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_callable_is_handed_the_inputs_of_the_algorithm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(files(tmp_path, letter="a")) == 0
     assert "1 holds" in capsys.readouterr().out

@@ -51,3 +51,24 @@ def test_a_singularity_is_kept_away_from(formula: str, advice: str) -> None:
         bv.single_level(f=formula, x="x1", domain={"x1": (0, math.inf)} if "log" in formula else {})
     )["L"]
     assert f"add x1 = {advice} under [domain]" in constant.why.cause()
+
+
+@pytest.mark.parametrize(
+    ("lower", "advice"),
+    [
+        ("log(1 + exp(y1)) - x1*y1", True),  # the curvature tends to 0
+        ("y1**2*exp(x1)", True),
+        ("y1**2 + cos(2*y1) + x1*y1", False),  # not convex on any box around 0
+        ("y1**4 + x1*y1", False),
+        ("y1**2 + x1*y1", False),  # nothing to mend
+    ],
+)
+def test_a_curvature_that_is_positive_on_a_box_comes_with_that_box(lower: str, advice: bool) -> None:
+    fields = {"f": "x1 + y1", "g": lower, "x": "x1", "y": "y1"}
+    found = bv.constants(bv.bilevel(**fields), only=["mu"])["mu"]
+    said = ["add x1 = [-10, 10], y1 = [-10, 10] under [domain]"] if advice else []
+    assert found.why.remedies() == said
+    if advice:
+        assert found.value <= 0
+        boxed = bv.bilevel(**fields, domain={"x1": (-10, 10), "y1": (-10, 10)})
+        assert bv.constants(boxed, only=["mu"])["mu"].value > 0

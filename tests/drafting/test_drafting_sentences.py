@@ -87,3 +87,40 @@ def test_counts_say_why_nothing_is_judged() -> None:
     text = str(Counts(5, 0, 3, 0, 0, {}, 0))
     assert text.endswith("nothing to judge: a link stands in a statement, in a proof or in a display of the text")
     assert str(Counts(5, 0, 3, 2, 1, {"doubt": 1}, 0)).endswith("1 can be judged (50 %); not judged: doubt (1)")
+
+
+SETUP = r"""\newtheorem{theorem}{Theorem}
+\section{Setup}
+%s
+\begin{theorem} For every $k\ge1$ we have
+\[ (1-\mu\eta)^k\le1-\frac{\mu}{4L}. \]
+\end{theorem}
+"""
+
+
+@pytest.mark.parametrize(
+    ("setup", "define", "where"),
+    [
+        (r"We run gradient descent with $\eta=1/(2L)$, where $0<\mu\le L$.", "1/(2*L)", True),
+        (r"Let $0<\mu\le L$.", None, True),
+        (r"Let $\mu>0$ and $L>0$. Compare with $\eta=1/(2L)$.", None, False),  # a comparison is no choice
+        (r"We run it with $\eta=1/(2L)$ and $0<\mu\le L$. We run it with $\eta=1/L$.", None, True),  # two choices
+        (r"If $0<\mu\le L$ then all is well; else $L>0$.", None, False),  # a case
+    ],
+)
+def test_a_set_up_defines_what_runs_and_orders_what_it_gives_a_range(
+    tmp_path: Path, setup: str, define: str | None, where: bool
+) -> None:
+    paper = tmp_path / "paper.tex"
+    paper.write_text(SETUP % setup)
+    [made] = [one for one in bv.draft(paper).composer.made if "chain" in one.fields]
+    assert made.fields.get("define", {}).get("eta") == define
+    assert ("mu <= L" in made.fields.get("where", [])) == where
+
+
+def test_the_dimension_of_a_space_is_no_letter_that_nobody_uses(tmp_path: Path) -> None:
+    paper = tmp_path / "paper.tex"
+    paper.write_text(SETUP % r"Let $x\in\mathbb{R}^d$, $0<\mu\le L$, and let $q>0$.")
+    said = " ".join(note.text for note in bv.draft(paper).notes)
+    assert "$q$ is introduced and never used" in said
+    assert "$d$" not in said

@@ -11,7 +11,7 @@ import pytest
 from reporting_samples import many, problem, verifications
 from test_reporting_browser import CHROMIUM, browse
 
-from bilevel_verify.reporting import document_of, findings, packing, report
+from bilevel_verify.reporting import document_of, findings, packing, report, words
 from bilevel_verify.reporting.html import View, render
 from bilevel_verify.reporting.plots import strip_svg
 from bilevel_verify.reporting.prose import expression, prose
@@ -94,6 +94,9 @@ def test_a_small_page_is_plain() -> None:
         ("rahgd/theorem-4-1 at eps_x", "rahgd/theorem-4-1 at <math>", "**"),
         ("no value for eps**2*(a+b", "**2*(a+b", "<script"),
         ("costs $\\frac12$", "<mfrac>", "$"),
+        ("inf lambda_min(nabla^2_yy) >= m", "<msubsup>", "nabla"),
+        ("inf lambda_min(nabla^2_yy) >= m", "<msub><mi>λ</mi>", "lambda"),
+        ("sup |D^3_yyy g| <= M_g |z - z'|^nu_g", "<msubsup><mi>D</mi>", "^"),
     ],
 )
 def test_formulas_in_prose_are_set_and_all_else_is_escaped(text, inside, not_inside) -> None:
@@ -137,6 +140,56 @@ const sleep = (t) => new Promise((done) => setTimeout(done, t));
   document.getElementById("result").textContent = JSON.stringify(bad);
 })();
 """
+
+
+def test_one_verdict_is_one_and_methods_have_the_names_of_readers() -> None:
+    [one, *_] = many(1, 1)
+    page = render(document_of([one]))
+    assert re.search(r"\b1 verdict\b", page)
+    assert not re.search(r"\b1 (verdicts|statements|papers|problems|runs|cells|claims|points)\b", page)
+    titles = {name: words.method_title(name) for name in ("gradient-descent", "literal:my/loop", "my_solver")}
+    assert titles == {
+        "gradient-descent": "Gradient descent",
+        "literal:my/loop": "The algorithm my/loop, step by step",
+        "my_solver": "my_solver",
+    }
+    document = document_of([one])
+    for name in ("literal", "literal:my/loop"):
+        document["rows"].append({**document["rows"][0], "method": name})
+    shown = [method["name"] for method in View(document).methods()]
+    assert "literal:my/loop" in shown
+    assert "literal" not in shown
+
+
+TABS = """
+(async () => {
+  const said = [];
+  for (const frame of document.querySelectorAll("iframe")) {
+    for (let i = 0; i < 100000 && !frame.contentDocument?.documentElement?.dataset.ready; i++)
+      await new Promise((done) => setTimeout(done, 20));
+    const inner = frame.contentDocument;
+    const look = frame.contentWindow.getComputedStyle(inner.querySelector("nav.main ul"));
+    const row = frame.contentWindow.getComputedStyle(inner.querySelector("table.lines"));
+    said.push([look.backgroundAttachment, row.display]);
+  }
+  document.body.innerHTML = "<pre id=result></pre>";
+  document.getElementById("result").textContent = JSON.stringify(said);
+})();
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+def test_tabs_that_scroll_show_it_and_rows_are_a_table_from_900_pixels_on(tmp_path: Path) -> None:
+    page = report(many(2, 2), tmp_path / "out", formats=["html"]).read_text(encoding="utf-8")
+    bare = html.escape(re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page), quote=True)
+    frames = "".join(f'<iframe width="{w}" height="900" srcdoc="{bare}"></iframe>' for w in (400, 900))
+    harness = tmp_path / "harness.html"
+    harness.write_text(f"<!doctype html><meta charset=utf-8><body>{frames}<script>{TABS}</script>", encoding="utf-8")
+    dom, _ = browse(harness.as_uri(), tmp_path / "profile", "--virtual-time-budget=20000000", "--window-size=1500,1000")
+    found = re.search(r'<pre id="result">(.*?)</pre>', dom, re.S)
+    assert found, dom[-500:]
+    shadows = "local, local, scroll, scroll"  # the covers move with the tabs, the shadows stay at the edges
+    assert json.loads(html.unescape(found[1])) == [[shadows, "block"], [shadows, "table"]]
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")

@@ -44,6 +44,9 @@ def test_a_run_with_profile_table_and_page(tmp_path):
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert "bilevel-verify, profile thorough" in done.stdout
     assert "Problem file that repeats it" in done.stdout
+    assert "/trials/" not in done.stdout  # pytest shows the line of the test, no frame of the kit
+    assert "/assertions/" not in done.stdout
+    assert ">       assert_descent(lambda" in done.stdout
     lines = [line.split() for line in done.stdout.splitlines() if line.startswith("assert_descent")]
     assert [(line[1], " ".join(line[4:])) for line in lines] == [
         ("descent", "-"),
@@ -53,6 +56,18 @@ def test_a_run_with_profile_table_and_page(tmp_path):
     assert "2 assertions, 1 broken" in page
     assert "&lt;lambda&gt;" in page
     assert "kind = &quot;single_level&quot;" in page
+
+
+def test_frames_are_hidden_of_broken_contracts_alone():
+    from bilevel_verify.testing.trials import contracts
+
+    for error, kept in ((contracts.BrokenContract("c"), False), (TypeError("a slip of the kit"), True)):
+        with pytest.raises(type(error)) as raised:
+            raise error
+        assert contracts.hidden(raised) is not kept
+    for path in (ROOT / "bilevel_verify/testing/assertions").glob("*.py"):
+        text = path.read_text(encoding="utf8")
+        assert ("\n__tracebackhide__ = hidden\n" in text) == ("trials.contracts import" in text), path.name
 
 
 def test_workers_of_xdist_hand_over_their_entries(tmp_path):

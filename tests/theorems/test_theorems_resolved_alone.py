@@ -145,6 +145,13 @@ def test_zeros_that_a_larger_bound_would_mend_are_pointed_to() -> None:
     assert resolved(letter("M", 1.0), missing={"e": "division by zero"}).why_missing(["e"]) == "e: division by zero"
 
 
+def test_no_larger_curvature_is_proposed() -> None:
+    zeros = (letter("mu", 0.0), letter("L", 0.0))
+    said = resolved(*zeros, missing={"eta": "L/mu: division by zero"}).why_missing(["eta"])
+    assert "L = 0; a larger" in said
+    assert "mu = 0" not in said
+
+
 # --- numbers of any kind
 
 

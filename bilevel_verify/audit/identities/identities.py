@@ -136,6 +136,11 @@ class Differenced:
     def __init__(self, functions: ProblemFunctions) -> None:
         self.functions = functions
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See ``checks.evaluate.Functions``."""
+        return self.functions.names
+
     def call(self, name: str, arguments: list[Value]) -> tuple[Value, Certainty]:
         """See ``checks.evaluate.Functions``."""
         if name not in DERIVATIVES:

@@ -112,7 +112,7 @@ class CertificatesOfRuns:
             raise NoPlace("no place of a run or of parameters was kept")
         if len(places) < wanted or wanted > MOST:
             raise NoPlace(f"{wanted} places, more than {MOST}" if wanted > MOST else "not every place was kept")
-        about = {"paper": row.paper or "", "statement": row.statement or "", "claim": f"{row.left} {row.right}"}
+        about = {"paper": row.paper or "", "statement": row.statement or "", "claim": f"{row.left} {row.related}"}
         about |= {"problem": case.problem.name or "", "command": row.reproduce or "", "verdict": row.verdict}
         texts = [_text(one, about) for one in places[:wanted]]
         stem = f"{row.paper}-{row.statement}-{row.problem or 'problem'}-{self.cases}-{number}-{row.claim}"
@@ -125,7 +125,7 @@ Key = tuple[str | None, str | None, str | None, str | None, tuple[str, ...]]
 
 
 def _key_of_row(row: Row) -> Key:
-    return row.claim, row.left, row.right, row.reading, row.marks
+    return row.claim, row.left, row.related, row.reading, row.marks
 
 
 def _key_of_relation(case: Case, judged: Judged) -> Key:

@@ -13,7 +13,7 @@ from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.claims.facts import needs_epochs, rests_on_the_epoch
 from bilevel_verify.checks.claims.formal import holds_formally
 from bilevel_verify.checks.claims.recorded import HOW, RecordedRun
-from bilevel_verify.checks.claims.values import EvaluationError
+from bilevel_verify.checks.claims.values import EvaluationError, NoStepError
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.numbers.trees import Bound
 from bilevel_verify.theorems.card import Claim
@@ -212,6 +212,8 @@ def _judge_at(judged: Judged, evaluator: Evaluator, place: Bound) -> Judgement |
             return guarded(EvaluationError("tie: a condition of the claim is not decided"), where)
         left, right = evaluator.value(judged.link.left.tree, place), evaluator.value(judged.link.right.tree, place)
         return decided(judged.link, judge(left, judged.link.op, right, evaluator.certainty, where), evaluator, place)
+    except NoStepError as error:
+        return guarded(error, where) if judged.claim.over == "run" else None
     except MathematicalError as error:
         return guarded(error, where)
 

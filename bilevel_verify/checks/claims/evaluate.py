@@ -7,7 +7,7 @@ Running sums are remembered, so that a claim at every ``k`` of an epoch costs on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Protocol
@@ -19,11 +19,10 @@ from bilevel_verify.checks.claims import linear
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.meanings import FUNCTIONS, signed_sum
 from bilevel_verify.checks.claims.values import VALUES, EvaluationError, Scalar, Value
-from bilevel_verify.language import nearest, tree
+from bilevel_verify.language import nearest_of, tree
 from bilevel_verify.language.binding import RANGE_FUNCTIONS
 from bilevel_verify.numbers import exact
 from bilevel_verify.numbers.trees import Bound, Evaluate, TreeEvaluator
-from bilevel_verify.theorems.vocabulary import ORACLE_FUNCTIONS, TRUTH_FUNCTIONS
 from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty, weakest
 
 STILL = (tree.Number, tree.Letter, tree.Add, tree.Multiply, tree.Negate, tree.Divide, tree.Power, tree.Call)
@@ -31,7 +30,10 @@ STILL = (tree.Number, tree.Letter, tree.Add, tree.Multiply, tree.Negate, tree.Di
 
 
 class Functions(Protocol):
-    """What the problem offers: functions, derivatives, truth."""
+    """What the problem offers: functions, derivatives, truth; ``names`` lists them for messages."""
+
+    @property
+    def names(self) -> Collection[str]: ...
 
     def call(self, name: str, arguments: list[Value]) -> tuple[Value, Certainty]:
         """Value of a function symbol, with its certainty; KeyError for an unknown one."""
@@ -272,8 +274,8 @@ class Evaluator(TreeEvaluator):
             try:
                 result, certainty = self.functions.call(name, [argument(bound) for argument in arguments])
             except KeyError:
-                known = nearest(name, TRUTH_FUNCTIONS | ORACLE_FUNCTIONS)
-                raise EvaluationError(f"hypothesis: nothing gives {name} a value on this problem{known}") from None
+                near = nearest_of(name, self.functions.names)
+                raise EvaluationError(f"hypothesis: nothing gives {name} a value on this problem{near}") from None
             self.note(certainty)
             return result
 

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from bilevel_verify.checks.claims.values import EvaluationError, Value, Vector, vector
+from bilevel_verify.checks.claims.values import EvaluationError, NoStepError, Value, Vector, vector
 from bilevel_verify.methods.run import Run
 from bilevel_verify.numbers.trees import Bound
 
@@ -132,7 +132,10 @@ class RecordedRun:
                 return row
         if self.own and not any(n in self.trace.sequences for n in (name, *SYNONYMS.get(name, ()))):
             raise EvaluationError(f"not recorded: {name} (hand it back: bv.Trajectory(epochs=..., {name}=...))")
-        raise EvaluationError(f"not recorded: {name}[{epoch}, {k}]")
+        began = k > 0 and epoch == self.epochs[-1] and self.k_end(epoch) == 0
+        alone = known and name != "x" and k > 0 == self._last.get(epoch)
+        how = " (a row is an index of x: write x[t, j+1] = x[t, j] beside it)" if alone and not self.own else ""
+        raise (NoStepError if began else EvaluationError)(f"not recorded: {name}[{epoch}, {k}]{how}")
 
     def _at_rest(self, name: str, epoch: int) -> NDArray[np.object_] | NDArray[np.float64] | None:
         """Entry 0 of a sequence, where it is the first point of the epoch."""

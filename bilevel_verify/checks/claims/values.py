@@ -30,6 +30,10 @@ Scalar: TypeAlias = Any
 class EvaluationError(MathematicalError):
     """An expression that has no value here; ``reason`` is that of a verdict (``precision``, ``not recorded``)."""
 
+
+class NoStepError(EvaluationError):
+    """An iterate of a last epoch that began and made no step: the run has none, so that no claim is about it."""
+
     @property
     def reason(self) -> str:
         """Why there is no value."""

@@ -57,6 +57,15 @@ class ProblemFunctions:
         """Drop remembered values (called between epochs)."""
         self._memory.clear()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Functions that a claim may name on this problem, sorted."""
+        if self.problem.kind == "single_level":
+            return ("f", "f_star", "grad_f", "hess_f")
+        parts = [("grad_", part) for part in _GRADIENTS] + [("hess_", part) for part in _HESSIANS]
+        derivatives = [f"{kind}{part}{'_' * bool(part)}{of}" for kind, part in parts for of in "fg"]
+        return tuple(sorted(["f", "g", "phi_star", *_TRUTH, *derivatives]))
+
     # --- dispatch -----------------------------------------------------------------------------------------------------
 
     def call(self, name: str, arguments: list[Value]) -> tuple[Value, Certainty]:

@@ -38,17 +38,18 @@ def of_constant(name: str, constant: Constant) -> Premise:
     """Is the constant finite (positive, for ``mu``) and certified?"""
     text = f"{name}: {constant.meaning or 'constant'} exists on {constant.domain}"
     witness = ", ".join(f"{k} = {v:.6g}" for k, v in constant.witness.items())
-    source = f"constants, {constant.route}"
+    source, remedies = f"constants, {constant.route}", constant.why.remedies()
     if constant.side == "lower":
         if constant.upper <= 0:
-            reason = f"{name} <= {constant.upper:.6g}"
+            reason = "; ".join([f"{name} <= {constant.upper:.6g}", *remedies])
             if constant.certified and (constant.attained or constant.exact is not None):
                 return Premise(text, "not applicable", reason, "certified", source, witness=witness)
             # an end from floats at a point shows nothing: `flat_at_witness` asks again, in balls
-            reason = f"hypothesis: {reason}, in floats at a point"
+            reason = f"hypothesis: {name} <= {constant.upper:.6g}, in floats at a point"
             return Premise(text, "undecided", reason, "computed", source, witness=witness)
         if not constant.value > 0:
-            return Premise(text, "undecided", f"hypothesis: no positive lower bound of {name} was found", source=source)
+            reason = "; ".join([f"hypothesis: no positive lower bound of {name} was found", *remedies])
+            return Premise(text, "undecided", reason, source=source)
     elif isinf(constant.value):
         why = constant.why.cause() or "unbounded"
         if isinf(constant.lower):

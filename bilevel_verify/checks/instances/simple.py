@@ -50,6 +50,13 @@ class SimpleFunctions:
             }
         self._solutions: dict[str, tuple[Value, Certainty]] = {}
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Functions that a claim may name on this problem, sorted."""
+        smooth = ("f", "g", "grad_f", "grad_g", "hess_f", "hess_g")
+        composite = () if self._composite is None else (*PARTS, "f_2", "g_2")
+        return tuple(sorted((*smooth, *SOLUTIONS, "dist", *composite)))
+
     def forget(self) -> None:
         """Nothing is remembered between epochs; there is only one."""
 

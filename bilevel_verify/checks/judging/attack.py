@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, inf, isfinite
+from math import ceil, floor, inf, isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,17 +98,25 @@ def _attack_claim(case: Case, claim: Claim) -> list[Row]:
     for number, link in enumerate(claim.chain):
         judged = Judged(claim, link, number, Tally(), evaluator)
         try:
-            letters = [_letter(name, domain, case, evaluator) for name, domain in claim.for_.items()]
-            largest = _search(judged, letters, case, rng, FIRST_DRAWS, 0)
-            proof = None if judged.tally.violated else _proof(case, judged)
-            if proof is None:
-                largest = max(largest, _search(judged, letters, case, rng, DRAWS, POLISH))
-            outcome = _outcome(case, judged, largest, proof)
+            outcome = _searched(case, judged, rng)
         except MathematicalError as error:
             judged.tally.take(guarded(error, ""))
             outcome = ("undecided", reason_of(error))
         rows.append(row_of(case, judged, as_claimed(case, claim, outcome, link)))
     return rows
+
+
+def _searched(case: Case, judged: Judged, rng: np.random.Generator) -> tuple[Verdict, str]:
+    """Some places, a proof, more places: none where a hypothesis is false, the first ones alone where one is open."""
+    worst = hyp.combine(case.premises)
+    if worst is not None and worst.verdict == "not applicable":
+        return _outcome(case, judged, nan, None)
+    letters = [_letter(name, domain, case, judged.evaluator) for name, domain in judged.claim.for_.items()]
+    largest = _search(judged, letters, case, rng, FIRST_DRAWS, 0)
+    proof = None if judged.tally.violated else _proof(case, judged)
+    if proof is None and worst is None:
+        largest = max(largest, _search(judged, letters, case, rng, DRAWS, POLISH))
+    return _outcome(case, judged, largest, proof)
 
 
 def _number_of(text: str) -> int:

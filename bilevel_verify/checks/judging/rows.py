@@ -150,7 +150,7 @@ def row_of(case: Case, judged: Judged, outcome: tuple[Verdict, str]) -> Row:
         verdict=verdict,
         certainty=_certainty(case, judged) if verdict in ("holds", "refuted") else None,
         left=str(judged.link.left),
-        right=f"{judged.link.op} {judged.link.right}",
+        right=str(judged.link.right),
         measured=_finite(shown.measured) if shown else None,
         bound=_finite(shown.bound) if shown else None,
         margin=_finite(shown.margin) if shown else None,
@@ -165,6 +165,7 @@ def row_of(case: Case, judged: Judged, outcome: tuple[Verdict, str]) -> Row:
         printed=_shown(judged, "printed"),
         stated=_shown(judged, "stated"),
         details={
+            "op": judged.link.op,
             "eps": case.eps,
             "knobs": {name: str(value) for name, value in case.problem.knobs.items()},
             "x0": [float(a) for a in case.instance.start],

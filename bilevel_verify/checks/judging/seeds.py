@@ -188,7 +188,7 @@ def _row(case: Case, claim: Claim, outcome: tuple[Verdict, str], found: Frequenc
         reason=outcome[1] or None,
         certainty="computed" if outcome[0] == "refuted" else None,
         left=f"probability({event})",
-        right=f">= {claim.probability}",
+        right=str(claim.probability),
         measured=None if found is None else found.successes / found.trials,
         bound=None if found is None else found.upper,
         places=None if found is None else found.trials,
@@ -199,5 +199,5 @@ def _row(case: Case, claim: Claim, outcome: tuple[Verdict, str], found: Frequenc
         known_refuted=claim.refuted is not None,
         printed=next((text for text in claim.printed if text), None),
         stated=next((text for text in claim.stated if text), None),
-        details={"eps": case.eps, "seeds": None if found is None else found.trials},
+        details={"op": ">=", "eps": case.eps, "seeds": None if found is None else found.trials},
     )

@@ -203,7 +203,7 @@ def _row(
         verdict=verdict,
         certainty="computed" if rate is not None and verdict != "not applicable" else None,
         left=str(link.left),
-        right=f"{link.op} {link.right}",
+        right=str(link.right),
         measured=None if rate is None else rate.slope,
         bound=None if rate is None else rate.exponent,
         margin=None if rate is None else rate.exponent - rate.slope,
@@ -217,7 +217,7 @@ def _row(
         known_refuted=claim.refuted is not None,
         printed=next((text for text in claim.printed if text), None),
         stated=next((text for text in claim.stated if text), None),
-        details=_details(series, samples, rate),
+        details={"op": link.op, **_details(series, samples, rate)},
     )
 
 

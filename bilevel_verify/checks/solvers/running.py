@@ -11,10 +11,13 @@ import numpy as np
 
 from bilevel_verify.checks.solvers.own_solver import run_own
 from bilevel_verify.errors import InputError
+from bilevel_verify.methods.registry import UNLIMITED
 from bilevel_verify.methods.run import Run, Trace
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Card, Statement
 
+DEFAULT_BUDGET = 2_000_000
+"""Most oracle calls of a run for which nobody chose a number."""
 LITERAL = "literal"
 """Name of the method "the card's own steps"."""
 Solver = Callable[..., Any]
@@ -69,6 +72,7 @@ def make_run(
         return _literal(problem, card, statement, parameters, x0, options)
     given = {key: value for key, value in options.items() if value is not None}
     budget = given.get("budget")
+    _need_end(name, {*parameters, *given}, budget)
     if given.get("compiled") is None and given.get("digits") is None and (budget is None or isinstance(budget, int)):
         short = QUICK_BUDGET if budget is None else min(budget, QUICK_BUDGET)
         if (problem.name, name) not in _LONG or short == budget:
@@ -78,6 +82,25 @@ def make_run(
             if problem.name:
                 _LONG.add((problem.name, name))
     return _whole(problem, name, parameters, x0, given)
+
+
+def _need_end(name: str, given: set[str], budget: object) -> None:
+    """A run whose length nothing says goes on until its budget, far beyond where enclosures resolve anything.
+
+    Raises
+    ------
+    InputError : the method takes a number of steps and a tolerance, has neither, and the budget is nobody's choice.
+    """
+    from bilevel_verify.methods import METHODS
+
+    found = METHODS.get(name.partition(":")[0])
+    steps = [] if found is None else [letter.name for letter in found.letters if letter.default == UNLIMITED]
+    if not steps or budget not in (None, DEFAULT_BUDGET) or given & {*steps, "eps", "B"}:
+        return
+    raise InputError(
+        f"nothing ends {name}: give --eps 0.01 (it stops where the gradient is that small), "
+        f"--set {steps[0]}=100 (steps) or --budget (oracle calls)"
+    )
 
 
 def _whole(problem: Problem, name: str, parameters: Mapping[str, object], x0: np.ndarray, given: dict[str, Any]) -> Run:

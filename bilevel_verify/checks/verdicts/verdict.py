@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -22,6 +23,12 @@ def judged_by(kind: str) -> Judged:
     return next((what for what in NOT_THE_RELATION if what == kind), "relation")
 
 
+def related(right: str | None, details: Mapping[str, Any] | None) -> str:
+    """A right side behind its sign, where a row has both; rows of earlier versions have the sign in the text."""
+    op = (details or {}).get("op")
+    return f"{op} {right}" if op and right else right or ""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One verdict on one claim. A field that does not apply is None, never absent.
@@ -36,7 +43,7 @@ class Row:
     verdict, certainty, reason : as the design defines them; ``reason`` is a short text, its first words from a small
         set (``tie``, ``precision``, ``budget``, ``local``, ``not recorded``, ``hypothesis ...``, ``vacuous``,
         ``survived N attacks ...``).
-    left, right : both sides of the relation as text.
+    left, right : both sides of the relation as text; the sign between them is ``details["op"]``.
     measured, bound : the two sides where the margin is smallest (upper end of left, lower end of right).
     margin : (bound - measured) / max(|bound|, |measured|): positive where it holds, at its smallest place.
     where : that place ("epoch 3, k = 17", "eps = 0.01"), and over how many places it was checked (``places``).
@@ -83,6 +90,11 @@ class Row:
         if self.marks and self.as_printed:
             raise InputError(f"a row with marks is never as printed: {self.marks}")
         object.__setattr__(self, "judges", judged_by(self.kind))
+
+    @property
+    def related(self) -> str:
+        """The right side behind its sign, ``<= B**2``."""
+        return related(self.right, self.details)
 
     def to_dict(self) -> dict[str, str | None]:
         """All fields, for JSON; non-finite numbers become strings so that the text stays strict JSON."""

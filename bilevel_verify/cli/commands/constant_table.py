@@ -92,9 +92,11 @@ def _not_convex(c: dict[str, Any]) -> str:
     if c["value"] == "-inf":
         return f"mu: no curvature bound: {c['cause']}"
     point = ", ".join(f"{variable} = {value}" for variable, value in c.get("witness", {}).items())
+    advice = "".join(f"; {text}" for text in c.get("remedies", ()))
     if isinstance(c["upper"], float) and c["upper"] <= 0:
-        return f"not strongly convex in y: the smallest curvature is {c['upper']:.6g} at {point or 'every point'}"
-    return f"strong convexity in y is not shown: the smallest curvature seen is {c['upper']} at {point}"
+        where = point or "every point"
+        return f"not strongly convex in y: the smallest curvature is {c['upper']:.6g} at {where}{advice}"
+    return f"strong convexity in y is not shown: the smallest curvature seen is {c['upper']} at {point}{advice}"
 
 
 def tree(reason: dict[str, Any], depth: int) -> list[str]:

@@ -47,14 +47,17 @@ class Reason:
 
     def cause(self) -> str:
         """Why a constant is infinite: the first statement below that names a term, and what mends all of them."""
-        steps = list(self._steps())
-        blamed = next((step for step in steps if step.rule in BLAMING), self)
+        blamed = next((step for step in self._steps() if step.rule in BLAMING), self)
+        return "; ".join([blamed.statement, *self.remedies()])
+
+    def remedies(self) -> list[str]:
+        """What to add to the problem, so that all steps below are mended: one text or none."""
         ranges: dict[str, tuple[float, float]] = {}
-        for step in steps:
+        for step in self._steps():
             for name, (low, high) in step.remedy.items():
                 before = ranges.get(name, (-math.inf, math.inf))
                 ranges[name] = (max(low, before[0]), min(high, before[1]))
-        return "; ".join([blamed.statement, *advice(ranges)])
+        return advice(ranges)
 
     def _steps(self) -> Iterator[Reason]:
         """Breadth first, along the parts without a finite bound where there are some."""

@@ -9,7 +9,7 @@ import numpy as np
 from sympy import Expr
 
 from bilevel_verify.constants.bound.bounds import Bound
-from bilevel_verify.constants.bound.constant import Reason
+from bilevel_verify.constants.bound.constant import Ranges, Reason
 from bilevel_verify.constants.calculus import exact
 from bilevel_verify.constants.calculus.affine_variables import faces
 from bilevel_verify.constants.calculus.forms import Form
@@ -18,6 +18,7 @@ from bilevel_verify.constants.formula.domain import one_period
 from bilevel_verify.constants.formula.structure import Ridge
 from bilevel_verify.constants.groups.composition import sampled_convexity, special_extremes
 from bilevel_verify.constants.groups.part import TOLERANCE, Part
+from bilevel_verify.constants.groups.unbounded import added, bounded
 from bilevel_verify.constants.groups.weighted import without_weighted_ridges
 from bilevel_verify.constants.search.branch import Cuts, Known, supremum
 from bilevel_verify.constants.search.sampling import climb, sample_points
@@ -27,7 +28,26 @@ from bilevel_verify.numbers.rounding import Array, enclose
 
 
 def convexity(part: Part) -> Bound:
-    """``inf lambda_min(nabla^2_yy)``."""
+    """``inf lambda_min(nabla^2_yy)``; where it is not positive, with a simple box on which it is, if there is one."""
+    found = _of_all_terms(part)
+    if found.lower > 0 or part.effort <= 0:
+        return found
+    return replace(found, why=replace(found.why, remedy=_curved_on(part)))
+
+
+def _curved_on(part: Part) -> Ranges:
+    """Ranges in the place of the ends that are infinite, on which calculus alone shows positive curvature."""
+    for size in (10.0, 1.0):
+        domain = bounded(part.domain, size)
+        if domain is not None:
+            inner = Part(part.structure, part.is_x, domain, part.name, 0.0)
+            if _of_all_terms(inner).lower > 0:
+                return added(part, domain.lo, domain.hi)
+    return {}
+
+
+def _of_all_terms(part: Part) -> Bound:
+    """The better of all terms together and of those that remain when weighted ridges are taken apart."""
     found = _of_the_whole(part)
     fewer = None if found.upper - found.lower <= TOLERANCE[2] * abs(found.upper) else without_weighted_ridges(part)
     if fewer is None:

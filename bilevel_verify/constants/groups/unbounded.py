@@ -8,6 +8,7 @@ import numpy as np
 import sympy
 
 from bilevel_verify.constants.bound.constant import Ranges, Reason
+from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.model import Model
 from bilevel_verify.constants.formula.structure import ridge_text
 from bilevel_verify.constants.groups.group import Group
@@ -58,15 +59,18 @@ def remedy(part: Group, k: int) -> Ranges:
     """A bounded box on which the derivative is finite, if a simple one is found: the ranges that are to be added."""
     if part.effort <= 0 or part.only_specials:
         return {}
-    domain = part.domain
     for size in (10.0, 1.0):
-        lo = np.where(np.isneginf(domain.lo), -size, domain.lo)
-        hi = np.where(np.isposinf(domain.hi), size, domain.hi)
-        if (lo > hi).any() or not domain.unbounded:
-            continue
-        if all_finite(part.model, k, lo[None], hi[None]):
-            return _added(part, lo, hi)
+        box = bounded(part.domain, size)
+        if box is not None and all_finite(part.model, k, box.lo[None], box.hi[None]):
+            return added(part, box.lo, box.hi)
     return _away(part, k)
+
+
+def bounded(domain: Domain, size: float) -> Domain | None:
+    """The domain with ends at ``size`` where they are infinite; None where none is, or where that leaves nothing."""
+    lo = np.where(np.isneginf(domain.lo), -size, domain.lo)
+    hi = np.where(np.isposinf(domain.hi), size, domain.hi)
+    return None if (lo > hi).any() or not domain.unbounded else replace(domain, lo=lo, hi=hi)
 
 
 def _away(part: Group, k: int) -> Ranges:
@@ -80,11 +84,11 @@ def _away(part: Group, k: int) -> Ranges:
             lo, hi = base_lo.copy(), base_hi.copy()
             lo[i], hi[i] = low, high
             if all_finite(part.model, k, lo[None], hi[None]):
-                return _added(part, lo, hi)
+                return added(part, lo, hi)
     return {}
 
 
-def _added(part: Group, lo: Array, hi: Array) -> Ranges:
+def added(part: Group, lo: Array, hi: Array) -> Ranges:
     """The variables whose range is another one than in the domain."""
     ends = zip(part.structure.variables, lo, hi, part.domain.lo, part.domain.hi)
     return {v.name: (float(a), float(b)) for v, a, b, low, high in ends if (a, b) != (low, high)}

@@ -18,11 +18,11 @@ from bilevel_verify.methods.kernels.steps import (
     small_enough,
 )
 from bilevel_verify.methods.records import record
-from bilevel_verify.methods.registry import PERTURBATION_RADIUS, Letter, Scheme, register_scheme
+from bilevel_verify.methods.registry import PERTURBATION_RADIUS, UNLIMITED, Letter, Scheme, register_scheme
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
 
-UPDATES = Letter("N", "count", default=2**62)
+UPDATES = Letter("N", "count", default=UNLIMITED)
 """Most updates; without it the budget ends the run."""
 TESTED_EPS = Letter("eps", optional=True)
 

@@ -17,8 +17,10 @@ from bilevel_verify.testing.instances.families import Instance
 from bilevel_verify.testing.instances.formulas import ROWS
 from bilevel_verify.testing.instances.rewriting import NotRewritten, Rewriting, RewrittenOracles
 from bilevel_verify.testing.trials.common import KINDS, Function, name_of, split, text, two_level
-from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile, vector
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, hidden, profile, vector
 from bilevel_verify.testing.trials.trying import try_out
+
+__tracebackhide__ = hidden
 
 FloatArray = NDArray[np.float64]
 SHARE = 10

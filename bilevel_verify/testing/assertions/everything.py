@@ -21,7 +21,9 @@ from bilevel_verify.testing.assertions.solvers import (
 from bilevel_verify.testing.assertions.statements import assert_constants, assert_oracles
 from bilevel_verify.testing.assertions.stochastic import assert_unbiased
 from bilevel_verify.testing.trials.common import KINDS, Function
-from bilevel_verify.testing.trials.contracts import Profile
+from bilevel_verify.testing.trials.contracts import Profile, hidden
+
+__tracebackhide__ = hidden
 
 
 def assert_all(

@@ -11,8 +11,10 @@ from bilevel_verify.testing.assertions.diagnosis import looks_like
 from bilevel_verify.testing.instances.counting import CountedOracles, forget
 from bilevel_verify.testing.instances.families import Instance
 from bilevel_verify.testing.trials.common import KINDS, Function, gap, name_of, split, text, two_level
-from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, numbers, profile, vector
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, hidden, numbers, profile, vector
 from bilevel_verify.testing.trials.trying import try_out
+
+__tracebackhide__ = hidden
 
 FloatArray = NDArray[np.float64]
 

@@ -15,8 +15,10 @@ from bilevel_verify.testing.instances import decoding
 from bilevel_verify.testing.instances.blocks import Block, ChainBlock, Smooth, block
 from bilevel_verify.testing.instances.families import Instance
 from bilevel_verify.testing.trials.common import ROUNDING, Function, name_of, split, text
-from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile, rows, vector
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, hidden, profile, rows, vector
 from bilevel_verify.testing.trials.trying import try_out
+
+__tracebackhide__ = hidden
 
 FloatArray = NDArray[np.float64]
 

@@ -18,8 +18,10 @@ from bilevel_verify.testing.instances.counting import CountedOracles
 from bilevel_verify.testing.instances.families import Instance
 from bilevel_verify.testing.instances.rewriting import NotRewritten, Rewriting, RewrittenOracles
 from bilevel_verify.testing.trials.common import KINDS, name_of, split, text, two_level
-from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile, rows, vector
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, hidden, profile, rows, vector
 from bilevel_verify.testing.trials.trying import try_out
+
+__tracebackhide__ = hidden
 
 FloatArray = NDArray[np.float64]
 Draw = Callable[[decoding.Reader, int, int], Rewriting]

@@ -18,9 +18,11 @@ import numpy as np
 from bilevel_verify.errors import InputError, ParameterError
 from bilevel_verify.testing.instances import biting, decoding
 from bilevel_verify.testing.trials.common import Function, name_of
-from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, hidden, profile
 from bilevel_verify.testing.trials.ledger import Entry, note
 from bilevel_verify.testing.trials.trying import EXAMPLE_VARIABLE
+
+__tracebackhide__ = hidden
 
 EXAMPLES = {"quick": 4, "thorough": 11}
 """Examples of a promise: a whole verification each, up to seconds long."""
@@ -162,7 +164,7 @@ def _judge(solver: Function, statement: Any, stated: Any, options: dict[str, Any
     if suspects:
         own = {row.claim for row in verify(stated, statement, **options).claims if _is_broken(row)}
         for row in (row for row in suspects if row.claim not in own):
-            sides = f"{row.left} = {row.measured}, but {row.right} = {row.bound} ({row.reason})"
+            sides = f"{row.left} = {row.measured}, but {row.related} = {row.bound} ({row.reason})"
             claim = f"{found.statement}, claim {row.claim}{f' ({row.source} of the paper)' if row.source else ''}"
             raise BrokenContract(claim, row.where or "the run", sides, text, who)
     return sum(1 for row in found.claims if row.verdict not in ("undecided", "not applicable"))
@@ -214,6 +216,6 @@ def _is_broken(row: Any) -> bool:
 
 def _exceeds(row: Any) -> bool:
     """Whether the left side is above the right one."""
-    if not str(row.right).startswith("<=") or row.measured is None or row.bound is None:
+    if not row.related.startswith("<=") or row.measured is None or row.bound is None:
         return False
     return bool(float(row.measured) > float(row.bound) + 1e-9 * (1 + abs(float(row.bound))))

@@ -15,8 +15,10 @@ from bilevel_verify.testing.printed.library import Printed, printed
 from bilevel_verify.testing.printed.running import Place, Transcript, transcribe
 from bilevel_verify.testing.printed.slips import Slip, slips_of
 from bilevel_verify.testing.trials.common import Function, name_of, text
-from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, hidden, profile
 from bilevel_verify.testing.trials.trying import try_out
+
+__tracebackhide__ = hidden
 
 FloatArray = NDArray[np.float64]
 EXPLAINED = 1e-7

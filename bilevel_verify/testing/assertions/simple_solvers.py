@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from bilevel_verify.testing.instances import decoding
 from bilevel_verify.testing.instances.simple import SimpleInstance, nearest
 from bilevel_verify.testing.trials.common import Function, name_of, split, text
-from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile, vector
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, hidden, profile, vector
 from bilevel_verify.testing.trials.trying import try_out
+
+__tracebackhide__ = hidden
 
 FloatArray = NDArray[np.float64]
 

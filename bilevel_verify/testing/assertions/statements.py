@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from bilevel_verify.errors import InputError
 from bilevel_verify.testing.instances import decoding
 from bilevel_verify.testing.trials.common import Function, name_of, split, text
-from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, numbers, profile
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, hidden, numbers, profile
 from bilevel_verify.testing.trials.trying import try_out
+
+__tracebackhide__ = hidden
 
 FloatArray = NDArray[np.float64]
 ONE_LEVEL = ("value_f", "grad_x_f")

@@ -20,8 +20,10 @@ from bilevel_verify.testing.instances import decoding
 from bilevel_verify.testing.instances.data_sums import DataBlock
 from bilevel_verify.testing.instances.families import Instance
 from bilevel_verify.testing.trials.common import Function, gap, name_of, split, text
-from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile, vector
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, hidden, profile, vector
 from bilevel_verify.testing.trials.trying import try_out
+
+__tracebackhide__ = hidden
 
 FloatArray = NDArray[np.float64]
 Batch = Sequence[int]

@@ -51,6 +51,14 @@ class BrokenContract(AssertionError):
         return BrokenContract, (self.contract, self.where, self.detail, self.problem_file, self.who)
 
 
+def hidden(raised: Any) -> bool:
+    """Whether pytest leaves a frame out of what it shows: a module of the kit sets ``__tracebackhide__`` to this.
+
+    A broken contract is told by its message and the line of the test; an error of another kind shows all frames.
+    """
+    return bool(raised is not None and raised.errisinstance(BrokenContract))
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """How hard to try.
@@ -169,6 +177,7 @@ def call(function: Callable[..., object], *arguments: Any, where: str, limit: Pr
     """
     from bilevel_verify.oracles import BudgetExhausted
 
+    __tracebackhide__ = True  # pytest shows the frames of the callable alone
     before = [(a, a.copy()) for a in arguments if isinstance(a, np.ndarray)]
     seconds, returned = _allowed(arguments, limit)
     beat = HEARTBEAT.get()

@@ -22,8 +22,10 @@ import numpy as np
 from bilevel_verify.errors import InputError
 from bilevel_verify.files import is_file
 from bilevel_verify.testing.instances.decoding import LENGTH, POINTS
-from bilevel_verify.testing.trials.contracts import HEARTBEAT, SEEN, BrokenContract, Profile
+from bilevel_verify.testing.trials.contracts import HEARTBEAT, SEEN, BrokenContract, Profile, hidden
 from bilevel_verify.testing.trials.ledger import Entry, note
+
+__tracebackhide__ = hidden
 
 SEED_VARIABLE = "BILEVEL_VERIFY_SEED"
 EXAMPLE_VARIABLE = "BILEVEL_VERIFY_EXAMPLE"

@@ -158,7 +158,9 @@ class Resolved:
         causes = "; ".join(f"{name}: {why}" for name, why in sorted((roots or given).items()))
         resting = ", ".join(name for name in given if name not in roots)
         zero = ", ".join(
-            f"{name} = 0" for name, letter in self.letters.items() if letter.value == 0 and not letter.formula
+            f"{name} = 0"
+            for name, letter in self.letters.items()
+            if letter.value == 0 and not letter.formula and not self._is_curvature(name)
         )
         hint = (
             f" ({zero}; a larger bound is valid too, give it in values=)"
@@ -166,6 +168,13 @@ class Resolved:
             else ""
         )
         return causes + hint + (f"; without it no {resting}" if roots and resting else "")
+
+    def _is_curvature(self, name: str) -> bool:
+        """A constant that bounds from below: nothing larger is a valid bound of it."""
+        spec = self.card.letters.get(name)
+        if spec is None or spec.definition is None:
+            return (spec.called or name if spec else name) == "mu"
+        return spec.definition.names[name].measure in ("strong convexity", "Polyak-Lojasiewicz")
 
 
 def _tree(node: tree.Node | Expression) -> tree.Node:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.errors import CardError, ExpressionError
-from bilevel_verify.language import CARD, Node, nearest, parse, to_text, tree
+from bilevel_verify.language import CARD, Node, instead_of, nearest, parse, to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.latex import is_latex, parse_any
 from bilevel_verify.latex.source import symbols
@@ -275,6 +275,21 @@ def condition(text: str, place: Place, names: Names | None, origin: str = "", ad
     return Condition(found.tree, found.text, origin, added)
 
 
+USUAL = {
+    "eps": 'from = "user"',
+    "Delta": 'from = "truth", called = "delta"',
+    "dx": 'from = "problem"',
+    "d": 'from = "problem"',
+}
+USUAL |= dict.fromkeys(("L", "mu", "L_g", "L_f", "C_f", "M_g", "rho_g", "rho_f", "H_f"), 'from = "constants"')
+"""Letters whose number comes from somewhere, and how a card says so."""
+
+
+def declared_as(name: str) -> str:
+    """How an undeclared letter is declared, where nearly every card means the same by it."""
+    return f"; declare it under [letters]: {name} = {{ {USUAL[name]} }}" if name in USUAL else ""
+
+
 def _plain(error: ExpressionError) -> str:
     column = "" if error.column is None else f" (column {error.column})"
     head, mark, hint = error.plain.partition(";")
@@ -287,7 +302,8 @@ def check(node: Node, names: Names, place: Place, text: str, bound: frozenset[st
     def unknown(name: str, what: str, column: int, known: Collection[str], scopes: list[Scope]) -> CardError:
         if scopes:
             return place.fail(f"'{name}' (column {column}) {place.out_of_scope(name, scopes, names.scope)}")
-        hint = f"; it is a function: write {name}(...)" if name in names.functions else nearest(name, known)
+        function = f"; it is a function: write {name}(...)" if name in names.functions else ""
+        hint = function or declared_as(name) or instead_of(name, names.functions, known)
         if names.scope == "point" and name in ("x", "y", "z"):
             hint = f'; the points of a claim are named: for = {{ {name} = "domain{" y" * (name == "y")}" }}'
         return place.fail(f"unknown {what} '{name}' (column {column}){hint}")
