@@ -153,7 +153,7 @@ def test_a_letter_inside_a_logarithm_of_which_the_regime_says_nothing() -> None:
     ],
 )  # fmt: skip
 def test_the_size_of_what_a_logarithm_is_taken_of(text: str, vague: bool) -> None:
-    argument = growth._log_argument(parse(text), {})
+    argument = growth.log_argument(parse(text), {})
     assert argument.vague is vague
     assert argument.letters >= {"a"}
     (clause,) = growth_of(parse(f"log({text})")).clauses
