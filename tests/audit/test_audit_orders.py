@@ -129,14 +129,15 @@ def test_a_logarithm_that_may_come_near_0_supports_nothing(
     ],
 )
 def test_a_logarithm_of_what_grows_is_at_least_1_by_a_hypothesis_alone(
-    tmp_path: Path, result: str, gives: str, hypothesis: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, result: str, gives: str, hypothesis: str
 ) -> None:
     """False where it is 0: as printed it is not judged to hold, and the row with the hypothesis is marked."""
+    monkeypatch.setattr(f"{__name__}.HEAD", HEAD.replace("[letters]", 'standing = "Section 1"\n[letters]'))
     card = card_of(tmp_path, order(result, gives))
     printed, added = [f.row for f in findings_of(card, card.entries["d"]) if f.row.kind == "derivation"]
     assert (printed.verdict, printed.marks) == ("undecided", ())
     assert added.verdict == "holds"
-    assert [(m.kind, m.text) for m in added.marks] == [("added", hypothesis)]
+    assert [str(m) for m in added.marks] == [f"added: {hypothesis}"]
     where = f'where = [{{ is = "{hypothesis}", from = "Theorem 1" }}]'
     card = card_of(tmp_path, order(result, gives, where))
     rows = [f.row for f in findings_of(card, card.entries["d"]) if f.row.kind == "derivation"]

@@ -18,7 +18,6 @@ import sympy
 
 from bilevel_verify.audit.orders.monomials import (
     ZERO,
-    Bound,
     Clauses,
     Form,
     K,
@@ -28,6 +27,7 @@ from bilevel_verify.audit.orders.monomials import (
     Ray,
     Regime,
 )
+from bilevel_verify.audit.orders.starts import inside
 from bilevel_verify.audit.patience import ask
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def separate(
 def _found(
     z3: ModuleType, pairs: list[tuple[Monomial, Monomial]], regime: Regime, positive: Positive, certain: bool = False
 ) -> Ray | None:
-    problem = _Directions(z3, pairs, regime, positive, certain)
+    problem = Directions(z3, pairs, regime, positive, certain)
     if not regime.exponents:
         return problem.shortest({})
     answer = problem.any_exponents()
@@ -97,7 +97,7 @@ def _one_speed(z3: ModuleType, pairs: list[tuple[Monomial, Monomial]], regime: R
     """
     arguments = {argument for pair in pairs for m in pair for argument in m.logs}
     speeds = min(len(pairs), len(arguments))
-    if speeds > 1 and _Directions(z3, pairs, regime, positive, False, speeds).any_exponents() != z3.unsat:
+    if speeds > 1 and Directions(z3, pairs, regime, positive, False, speeds).any_exponents() != z3.unsat:
         raise NoOrder("logarithms that grow at speeds of their own")
 
 
@@ -118,7 +118,7 @@ def _agree(one: Mapping[K, sympy.Expr], other: Mapping[K, sympy.Expr], key: K) -
     return bool(sympy.cancel(gap) == 0)
 
 
-class _Directions:
+class Directions:
     """The linear problem of one pair of branches.
 
     Attributes
@@ -358,42 +358,8 @@ class _Directions:
             moving = [g for g in p.keys() | q.keys() if g.moved_by(direction)]
             logs.append(sum((p.get(g, ZERO) - q.get(g, ZERO) for g in moving), ZERO))
         logs_met = any(m.logs for pair in self.pairs for m in pair)
-        start = self.inside(bool(logs_met))
+        start = inside(self, bool(logs_met))
         return Ray(direction, min(rates), min(logs), dict(values), start, self.regime.letters)
-
-    def inside(self, strictly: bool) -> dict[str, int]:
-        """Whole exponents of 2 at which every condition of the regime holds, as many as are not 0.
-
-        ``strictly`` asks for a point inside of the regime with no letter at 1 (where logarithms begin), if there is
-        one.
-
-        Raises
-        ------
-        NoOrder : no such point was found.
-        """
-        z3 = self.z3
-        whole = {name: z3.Int(f"w_{name}", self.context) for name in self.direction}
-        bounds = self.regime.bounds or tuple(Bound(row) for row in self.regime.rows)
-        bounds = tuple(sorted(bounds, key=lambda bound: (sorted(bound.row.items()), bound.size, bound.strict)))
-        sums = [
-            z3.Sum([self.number(b.size), *(self.number(v) * whole[n] for n, v in sorted(b.row.items()))])
-            for b in bounds
-        ]
-        holds = [row > 0 if b.strict else row >= 0 for row, b in zip(sums, bounds)]
-        apart = [w != 0 for w in whole.values()]
-        above = [self.slope(clauses, whole) >= 1 for clauses in self.written()]
-        tries = [[*(row >= 1 for row in sums), *apart, *above], [*holds, *apart, *above], [*holds, *above]]
-        tries += [[*(row >= 1 for row in sums), *apart], [*holds, *apart], holds]
-        if not strictly:
-            tries = [[*holds, *(w == 0 for w in whole.values())], [row >= 1 for row in sums], holds]
-        for constraints in tries:
-            solver = self.solver()
-            solver.add(*constraints, *(z3.And(w >= -64, w <= 64) for w in whole.values()))
-            if self.ask(solver) == z3.sat:
-                model = solver.model()
-                found = {name: model.eval(w, model_completion=True).as_long() for name, w in whole.items()}
-                return {name: value for name, value in found.items() if value}
-        raise NoOrder("no starting point at which every hypothesis holds was found")
 
 
 def _limited(solver: z3.Solver) -> Any:
