@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 from bilevel_verify.language import parse, tree
 
 Array = NDArray[np.float64]
-DOMAINS = {"(0, 1]": (-1, 0), "[1, oo)": (0, 1), "(0, oo)": (-1, 1), "[2, oo)": (np.log(2), 1), "(0, 1/3]": (-1, -np.log(3))}
+DOMAINS = {
+    "(0, 1]": (-1, 0),
+    "[1, oo)": (0, 1),
+    "(0, oo)": (-1, 1),
+    "[2, oo)": (np.log(2), 1),
+    "(0, 1/3]": (-1, -np.log(3)),
+}
 """Ranges, with the ends of the logarithm; -1 and 1 stand for what has no end."""
 RELATIONS = ("a <= b", "a >= b", "a*b >= 1", "a*b <= 1", "a >= b**2")
 SMALL, LARGE = 1e3, 1e7
@@ -190,7 +196,22 @@ def _monomial(random: Random) -> str:
 
 
 def _logarithm(random: Random) -> str:
-    inside = ("a", "a", "b", "1/a", "1/b", "a*b", "a/b", "a**2/b", "1 + a", "1 + 1/a", "2*a", "b/3", "max(a, b)", "a + b")
+    inside = (
+        "a",
+        "a",
+        "b",
+        "1/a",
+        "1/b",
+        "a*b",
+        "a/b",
+        "a**2/b",
+        "1 + a",
+        "1 + 1/a",
+        "2*a",
+        "b/3",
+        "max(a, b)",
+        "a + b",
+    )
     if random.random() < 0.05:
         return "log(log(a))"
     return f"log({random.choice(inside)})"

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from audit_orders_truth import Signed, evaluated, statements, truth
 from mpmath import mp
+from seeds import SEED
 
 from bilevel_verify.audit.orders import rays
 from bilevel_verify.audit.orders.derivations import decide_derivation
@@ -19,7 +20,6 @@ from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Derivation
 from bilevel_verify.theorems.reading.reader import read_card
-from seeds import SEED
 
 UP, DOWN, ANY = "[1, oo)", "(0, 1]", "(0, oo)"
 FALSE = [
@@ -115,9 +115,7 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("result", PLANTED)
-def test_the_grids_object_to_planted_mistakes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, result: str
-) -> None:
+def test_the_grids_object_to_planted_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, result: str) -> None:
     monkeypatch.setattr(*PLANTED[result])
     statement = next(s for s in FALSE if s[0] == result)
     assert decided(tmp_path, *statement).outcome == "proved"

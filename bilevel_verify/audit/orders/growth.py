@@ -63,7 +63,7 @@ class Growth:
         """Product: minima distribute over minima, maxima over maxima."""
         if len(self.clauses) * len(other.clauses) > BRANCH_LIMIT:
             raise NoOrder("too many branches")
-        if self._least_of_signed() and other.signed or other._least_of_signed() and self.signed:
+        if (self._least_of_signed() and other.signed) or (other._least_of_signed() and self.signed):
             raise NoOrder("a minimum times something, where both may be negative")
         pairs = product(self.clauses, other.clauses)
         return Growth(tuple(_reduced(tuple(a.times(b) for a, b in product(x, y))) for x, y in pairs))

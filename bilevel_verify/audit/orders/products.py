@@ -12,7 +12,6 @@ from bilevel_verify.theorems.vocabulary import NUMBERS
 
 Product = tuple[Fraction, dict[str, Fraction]]
 """A positive factor, and the exponents of the letters."""
-ONE = tree.Number(Fraction(1))
 
 
 def product_of(node: tree.Node, bounded: Container[str] = ()) -> Product | None:
@@ -44,8 +43,9 @@ def number_of(node: tree.Node) -> Fraction | None:
     match node:
         case tree.Number(value=value):
             return value
-        case tree.Negate(operand=inside) if (value := number_of(inside)) is not None:
-            return -value
+        case tree.Negate(operand=inside):
+            negated = number_of(inside)
+            return None if negated is None else -negated
         case tree.Divide(numerator=top, denominator=bottom):
             one, two = number_of(top), number_of(bottom)
             return one / two if one is not None and two else None
@@ -82,8 +82,10 @@ def _term(name: str, exponent: Fraction) -> tree.Node:
 def _written(factor: Fraction, powers: Mapping[str, Fraction]) -> tree.Node:
     top = [_power(n, e) for n, e in sorted(powers.items()) if e > 0]
     bottom = [_power(n, -e) for n, e in sorted(powers.items()) if e < 0]
-    if factor != 1 or not top:
-        top.insert(0, tree.Number(factor))
+    if factor.numerator != 1 or not top:
+        top.insert(0, tree.Number(Fraction(factor.numerator)))
+    if factor.denominator != 1:
+        bottom.insert(0, tree.Number(Fraction(factor.denominator)))
     above = top[0] if len(top) == 1 else tree.Multiply(tuple(top))
     if not bottom:
         return above

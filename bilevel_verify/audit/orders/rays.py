@@ -216,7 +216,8 @@ class Directions:
     def counted(self, argument: LogArgument) -> z3.BoolRef:
         """A logarithm counts as the first speed that moves its argument, 1 along a ray, and 0 where all keep it."""
         z3, count = self.z3, self.count(argument)
-        ways, kept = [], []
+        ways: list[Any] = []
+        kept: list[Any] = []
         for speed, along in zip(self.speeds(), self.along()):
             moves, stays = self.moves(argument, along)
             unknown = argument.vague and self.slower

@@ -91,9 +91,9 @@ class Logarithms:
         if not weak:
             return
         kept = tuple(c for c in right.clauses if not any(self._small(m) for m in c))
-        if kept and not any(self._vanishing(left.monomials, Growth(kept).monomials)):
-            if compare(left, Growth(kept), self.regime) is None:
-                return
+        apart = kept and not any(self._vanishing(left.monomials, Growth(kept).monomials))
+        if apart and compare(left, Growth(kept), self.regime) is None:
+            return
         if smaller is None or not self._term_by_term(smaller, right):
             self._unless_large("may come near 0, so that nothing follows from what it multiplies or divides", weak)
 

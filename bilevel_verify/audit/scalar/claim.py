@@ -50,7 +50,7 @@ class Decision:
     attacks: int = 0
     tight: tuple[Mapping[str, float], ...] = ()
     ray: Any = None
-    wanting: tuple[Node, ...] = ()
+    wanting: tuple[tree.Node, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
