@@ -23,7 +23,7 @@ from bilevel_verify.language import to_latex, to_text, tree
 from bilevel_verify.numbers.exact import BITS, Formula, middle
 from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Inequality, Step
-from bilevel_verify.theorems.card_parts import Expression, Link, Mark
+from bilevel_verify.theorems.card_parts import Condition, Expression, Link, Mark
 from bilevel_verify.theorems.origins import added_mark, as_printed, not_given, ours_of, unread_of, with_ours
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.units.unit_table import unit_table
@@ -93,7 +93,10 @@ def _links(judge: Judge, repairs: bool) -> Iterator[Finding]:
             entry = judge.entry
             whole = replace(judge, entry=with_ours(entry))
             for one, reason in _judgements(judge, whole, unread_of_growth(judge.card, entry), ours_of(entry)):
-                yield _not_judged(one, None, 0, reason) if reason else _derivation(one)
+                if reason:
+                    yield _not_judged(one, None, 0, reason)
+                else:
+                    yield from _derivation(one)
 
 
 def _judgements(
@@ -126,7 +129,20 @@ def _not_judged(judge: Judge, link: Link | None, number: int, reason: str) -> Fi
     return Finding(replace(row, reason=reason), printed=_quoted(judge, link, number), repaired=_repair_text(entry))
 
 
-def _derivation(judge: Judge) -> Finding:
+def _derivation(judge: Judge) -> Iterator[Finding]:
+    """An order, and once more where it holds under a hypothesis that keeps its logarithms away from 0."""
+    finding, wanting = _order(judge)
+    yield finding
+    if wanting:
+        ours = tuple(Condition(node, to_text(node), "", True) for node in wanting)
+        marks = (*judge.marks, added_mark(c.text for c in ours))
+        entry = replace(judge.entry, where=(*judge.entry.where, *ours))
+        second, _ = _order(replace(judge, entry=entry, marks=marks, as_printed=False))
+        if second.verdict == "holds":
+            yield second
+
+
+def _order(judge: Judge) -> tuple[Finding, tuple[tree.Node, ...]]:
     entry = judge.entry
     assert isinstance(entry, Derivation)
     narrower = with_ours(entry) if entry.added and not entry.narrowed else None
@@ -145,7 +161,8 @@ def _derivation(judge: Judge) -> Finding:
         shown = decision.ray.family()
         script = growth_script(*sides(entry), decision.ray)
     printed = _quoted(judge, link, 0)
-    return Finding(row, printed=printed, counterexample=shown, repaired=_repair_text(entry), script=script)
+    found = Finding(row, printed=printed, counterexample=shown, repaired=_repair_text(entry), script=script)
+    return found, decision.wanting
 
 
 def _growth(entry: Derivation) -> Link:

@@ -16,7 +16,7 @@ from typing import Any
 from sympy import sympify
 
 from bilevel_verify.audit.orders.growth import ONE, Growth, compare, growth_of, same_monomial
-from bilevel_verify.audit.orders.monomials import Clauses, Monomial, NoOrder, Ray, Regime
+from bilevel_verify.audit.orders.monomials import Clauses, Monomial, NearZero, NoOrder, Ray, Regime
 from bilevel_verify.audit.orders.regimes import domain_of, finite, hidden, regime_of, satisfied, substitutions
 from bilevel_verify.audit.orders.vanishing import Logarithms
 from bilevel_verify.audit.scalar.claim import POSITIVE, Decision, ScalarClaim
@@ -60,9 +60,15 @@ def decide_derivation(card: Card, entry: Derivation, narrower: Derivation | None
         inside = None if narrower is None else decide_derivation(card, narrower)
         if inside is not None and inside.outcome == "refuted":
             return inside
-        return Decision("undecided", "order algebra", str(reason))
+        wanting = reason.arguments if isinstance(reason, NearZero) else ()
+        return Decision("undecided", "order algebra", str(reason), wanting=tuple(map(_above_3, wanting)))
     left_out = ", ".join(sorted(hidden(card, (result, gives))))
     return replace(decision, certificate=f"with {left_out} fixed: {decision.certificate}") if left_out else decision
+
+
+def _above_3(argument: tree.Node) -> tree.Node:
+    """The hypothesis under which the logarithm of an argument is at least 1."""
+    return tree.Compare((argument, tree.Number(Fraction(3))), (">=",))
 
 
 def sides(entry: Derivation) -> tuple[tree.Node, tree.Node]:
@@ -136,17 +142,23 @@ def _judge(result: tree.Node, gives: tree.Node, logarithms: Logarithms) -> Decis
     left, right = growth_of(result, regime.exponents), growth_of(gives, regime.exponents)
     if _may_fall(left, regime) or _may_fall(right, regime):
         raise NoOrder("a logarithm that may be negative")
+    logarithms.counted_once(right)
     ray, back = None if symbol == "Omega" else compare(left, right, regime), compare(right, left, regime)
     if ray is not None:
         return _refuted(result, gives, ray, regime)
     if back is not None:
         return _refuted(gives, result, back, regime)
-    logarithms.support(right, left)
+    if _multiples(result, gives, left, right, regime):
+        return _proved(SAME)
+    logarithms.nonnegative(left)
+    logarithms.support(right, left, gives)
     if symbol != "Omega":
-        logarithms.support(left, right)
+        logarithms.counted_once(left)
+        logarithms.nonnegative(right)
+        logarithms.support(left, right, result)
     elif not same_monomial(left, right):
-        return _proved(_kind(compare(left, right, regime)) + logarithms.note())
-    return _proved((SAME if same_monomial(left, right) else _kind(None)) + logarithms.note())
+        return _proved(_kind(compare(left, right, regime)))
+    return _proved(SAME if same_monomial(left, right) else _kind(None))
 
 
 def _above(result: tree.Node, gives: tree.Node, logarithms: Logarithms) -> Decision:
@@ -172,16 +184,42 @@ def _above(result: tree.Node, gives: tree.Node, logarithms: Logarithms) -> Decis
     ray = None if same else compare(left, larger, replace(regime, rising=rising), signed=True)
     if ray is not None:
         return _refuted(result, gives, ray, regime)
-    if falls and not same:
+    if less is None and _multiples(result, gives, *whole, regime):
+        return _proved(SAME)
+    if falls:
         raise NoOrder("the logarithm of the bound may be negative")
-    logarithms.support(*whole)
+    for bound in (right, *([] if less is None else [less])):
+        logarithms.nonnegative(bound)
+    logarithms.counted_once(whole[0])
+    logarithms.support(*whole, positive)
     if same:
-        return _proved(SAME + logarithms.note())
+        return _proved(SAME)
     if less is None:
-        return _proved(_kind(compare(right, left, regime)) + logarithms.note())
+        return _proved(_kind(compare(right, left, regime)))
     if compare(left, right, regime, signed=True) is None:
-        return _proved(_kind(None) + logarithms.note())
+        return _proved(_kind(None))
     raise NoOrder("a difference whose parts are of one order")
+
+
+def _multiples(result: tree.Node, gives: tree.Node, left: Growth, right: Growth, regime: Regime) -> bool:
+    """Whether two products of powers and logarithms differ by a positive factor alone, whatever their sign."""
+    one, other = left.monomial, right.monomial
+    if one is None or other is None or not all(_product(node, regime) for node in (result, gives)):
+        return False
+    return bool(same_monomial(left, right)) and one.taken == other.taken
+
+
+def _product(node: tree.Node, regime: Regime) -> bool:
+    match node:
+        case tree.Number() | tree.Call(function="log"):
+            return True
+        case tree.Letter(name=name):
+            return name not in regime.exponents
+        case tree.Power(base=base):
+            return _product(base, regime)
+        case tree.Multiply() | tree.Divide() | tree.Call(function="O" | "Theta" | "Omega" | "sqrt"):
+            return all(_product(part, regime) for part in node.children())
+    return False
 
 
 def _proved(certificate: str) -> Decision:

@@ -19,6 +19,7 @@ from typing import Literal
 import sympy
 
 from bilevel_verify.audit.orders.monomials import Clauses, Form, LogArgument, Monomial, NoOrder, Ray, Regime, rational
+from bilevel_verify.audit.orders.products import same_logarithm
 from bilevel_verify.audit.orders.rays import separate
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import to_text, tree
@@ -50,10 +51,20 @@ class Growth:
         """The only monomial, if there is just one."""
         return self.clauses[0][0] if len(self.clauses) == 1 and len(self.clauses[0]) == 1 else None
 
+    @property
+    def signed(self) -> bool:
+        """Whether a logarithm in it may be negative."""
+        return any(m.signs for m in self.monomials)
+
+    def _least_of_signed(self) -> bool:
+        return any(len(clause) > 1 and any(m.signs for m in clause) for clause in self.clauses)
+
     def times(self, other: Growth) -> Growth:
         """Product: minima distribute over minima, maxima over maxima."""
         if len(self.clauses) * len(other.clauses) > BRANCH_LIMIT:
             raise NoOrder("too many branches")
+        if (self._least_of_signed() and other.signed) or (other._least_of_signed() and self.signed):
+            raise NoOrder("a minimum times something, where both may be negative")
         pairs = product(self.clauses, other.clauses)
         return Growth(tuple(_reduced(tuple(a.times(b) for a, b in product(x, y))) for x, y in pairs))
 
@@ -67,10 +78,24 @@ class Growth:
 
     def power(self, exponent: sympy.Expr, spans: Spans = NONE) -> Growth:
         """Power; an exponent that is negative all over the ranges of its letters turns maxima into minima."""
-        sign = _sign(exponent, spans)
-        if sign >= 0:
-            return Growth(tuple(tuple(m.power(exponent) for m in clause) for clause in self.clauses))
-        return Growth(tuple(_reduced(tuple(m.power(exponent) for m in clause)) for clause in self.dual()))
+        base = self.size(spans) if exponent.is_even else self
+        if _sign(exponent, spans) >= 0:
+            return Growth(tuple(tuple(m.power(exponent) for m in clause) for clause in base.clauses))
+        return Growth(tuple(_reduced(tuple(m.power(exponent) for m in clause)) for clause in base.dual()))
+
+    def size(self, spans: Spans = NONE) -> Growth:
+        """Absolute value: of a sum, at most the largest of its parts.
+
+        Raises
+        ------
+        NoOrder : a minimum that may be negative, a logarithm that is large where nothing in it seems to move.
+        """
+        if any(log_argument(argument, spans).vague for m in self.monomials for argument in m.taken):
+            raise NoOrder("the absolute value of a logarithm of something whose size is not known")
+        if self._least_of_signed():
+            raise NoOrder("the absolute value of a minimum that may be negative")
+        alone = self.monomial is not None
+        return Growth(tuple(_reduced(tuple(m.unsigned(alone) for m in clause)) for clause in self.clauses))
 
     def dual(self) -> tuple[tuple[Monomial, ...], ...]:
         """The same as a minimum over maxima: one monomial of every clause."""
@@ -207,8 +232,10 @@ def _call(node: tree.Call, spans: Spans) -> Growth:
         [growth_of(a, spans) for a in node.arguments if not isinstance(a, tree.Tuple)] if node.function != "log" else []
     )
     match node.function:
-        case "O" | "Theta" | "Omega" | "abs":
+        case "O" | "Theta" | "Omega":
             return inner[0]
+        case "abs":
+            return inner[0].size(spans)
         case "ceil":
             return inner[0].largest(_single(CONSTANT))
         case "floor" if _one_inside(node.arguments[0], spans):
@@ -249,17 +276,18 @@ def _logarithm(argument: tree.Node, spans: Spans) -> Growth:
         if compare_numbers(Formula({}).value(argument), ">", Fraction(1)) is not True:
             raise NoOrder(f"log({to_text(argument)}) is not positive")
         return _single(CONSTANT)
-    size = _log_argument(argument, spans)
+    size = log_argument(argument, spans)
     written = () if size.vague else _sizes(argument, spans)
     logs, signs = ({size: sympy.S.One}, ((written, sympy.S.One),)) if size.letters else ({}, ())
-    return _single(Monomial({}, logs, signs if written else (), {argument: sympy.S.One}))
+    return _single(Monomial({}, logs, signs if written else (), {same_logarithm(argument, spans): sympy.S.One}))
 
 
 def _sizes(node: tree.Node, spans: Spans) -> Clauses:
     return tuple(tuple(_form(m) for m in clause) for clause in growth_of(node, spans).clauses)
 
 
-def _log_argument(node: tree.Node, spans: Spans) -> LogArgument:
+def log_argument(node: tree.Node, spans: Spans) -> LogArgument:
+    """The letters and the size of what a logarithm is taken of."""
     names = frozenset(free_letters(node)).difference(spans, NUMBERS)
     try:
         if any(m.logs for clause in growth_of(node, spans).clauses for m in clause):

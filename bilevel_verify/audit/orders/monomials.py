@@ -24,6 +24,14 @@ class NoOrder(Exception):
     """The expression has no order of growth in this algebra (a difference, a trigonometric function ...)."""
 
 
+class NearZero(NoOrder):
+    """A bound rests on logarithms that may come near 0; ``arguments``: with these at least 3 it would not."""
+
+    def __init__(self, reason: str, arguments: tuple[Node, ...] = ()) -> None:
+        super().__init__(reason)
+        self.arguments = arguments
+
+
 @dataclass(frozen=True)
 class LogArgument:
     """What a logarithm is taken of: its letters, and its size as a maximum over minima of monomials.
@@ -52,8 +60,9 @@ class Monomial:
     """``prod letter**exponent * prod logarithm**power``; ``logs`` maps what a logarithm is taken of to its power.
 
     The size of a logarithm does not tell its sign; ``signs`` keep what every logarithm is taken of as it is written,
-    with its power: it is negative where that falls to 0. ``taken`` are the arguments themselves with their powers: a
-    logarithm that does not grow may come near 0.
+    with its power: it is negative where that falls to 0, unless the power is even; power 0 is that of a part of an
+    absolute value, which is not negative, whatever the logarithm is. ``taken`` are the arguments themselves with their
+    powers: a logarithm that does not grow may come near 0.
     """
 
     exponents: Exponents
@@ -68,13 +77,21 @@ class Monomial:
         return Monomial(_added(self.exponents, other.exponents), logs, self.signs + other.signs, taken)
 
     def power(self, exponent: sympy.Expr) -> Monomial:
-        """Power with any exponent."""
+        """Power with any exponent; a root of several logarithms is defined where two of them are negative, too."""
+        signs = tuple((clauses, power * exponent) for clauses, power in self.signs)
+        if exponent.is_even or not (exponent.is_integer or [p.is_odd for _, p in self.signs] in ([], [True])):
+            signs = tuple((clauses, sympy.S.Zero) for clauses, _ in signs)
         return Monomial(
             {n: e * exponent for n, e in self.exponents.items()},
             {n: e * exponent for n, e in self.logs.items()},
-            tuple((clauses, power * exponent) for clauses, power in self.signs),
+            signs,
             {n: e * exponent for n, e in self.taken.items()},
         )
+
+    def unsigned(self, alone: bool) -> Monomial:
+        """Its absolute value; where it is not ``alone``, a part of one, which other parts may take away from."""
+        signs = () if alone else tuple((clauses, sympy.S.Zero) for clauses, _ in self.signs)
+        return Monomial(self.exponents, self.logs, signs, self.taken)
 
     def at(self, values: Mapping[str, Fraction]) -> tuple[dict[str, Fraction], dict[LogArgument, Fraction]]:
         """Exponents and powers of logarithms with the letters in them replaced by numbers."""

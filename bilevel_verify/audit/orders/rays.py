@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from math import gcd, lcm
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import sympy
 
 from bilevel_verify.audit.orders.monomials import (
     ZERO,
-    Bound,
     Clauses,
     Form,
     K,
@@ -28,11 +27,13 @@ from bilevel_verify.audit.orders.monomials import (
     Ray,
     Regime,
 )
+from bilevel_verify.audit.orders.starts import inside
 from bilevel_verify.audit.patience import ask
 
 if TYPE_CHECKING:
     import z3
 
+Positive = Literal["", "certainly", "perhaps"]
 RESOURCES = 3_000_000
 LATEST = 5_000.0
 """Work of one question to the solver, in its own units and in counted milliseconds: some steps count no units."""
@@ -49,25 +50,30 @@ def separate(
 
     Raises
     ------
-    NoOrder : a letter of which the regime says nothing, or exponents on which the solver gives up.
+    NoOrder : a letter of which the regime says nothing, exponents on which the solver gives up, or no direction but
+        where logarithms grow at speeds of their own.
     """
     import z3
 
     pairs = list(product(clause, maximum))
     _known_letters(pairs, regime)
-    ray = _found(z3, pairs, regime, signed)
+    ray = _found(z3, pairs, regime, "certainly" if signed else "")
+    if ray is None and signed and any(power.is_odd for one, _ in pairs for _, power in one.signs):
+        ray = _found(z3, pairs, regime, "perhaps")
+    if ray is None:
+        _one_speed(z3, pairs, regime, "perhaps" if signed else "")
     if ray is None or not any(a.vague for pair in pairs for m in pair for a in m.logs):
         return ray
-    ray = _found(z3, pairs, regime, signed, certain=True)
+    ray = _found(z3, pairs, regime, "certainly" if signed else "", certain=True)
     if ray is None:
         raise NoOrder("a logarithm of something whose size is not known")
     return ray
 
 
 def _found(
-    z3: ModuleType, pairs: list[tuple[Monomial, Monomial]], regime: Regime, signed: bool, certain: bool = False
+    z3: ModuleType, pairs: list[tuple[Monomial, Monomial]], regime: Regime, positive: Positive, certain: bool = False
 ) -> Ray | None:
-    problem = _Directions(z3, pairs, regime, signed, certain)
+    problem = Directions(z3, pairs, regime, positive, certain)
     if not regime.exponents:
         return problem.shortest({})
     answer = problem.any_exponents()
@@ -78,6 +84,21 @@ def _found(
         if ray is not None:
             return ray
     raise NoOrder("no ray on a grid of the exponents, and no proof between its points")
+
+
+def _one_speed(z3: ModuleType, pairs: list[tuple[Monomial, Monomial]], regime: Regime, positive: Positive) -> None:
+    """See that no curve separates either: ``log(a) = s**3, log(b) = s**5``, where each ray has one speed.
+
+    One pair is decided along a ray: what logarithms add is linear in the speeds, so that speeds 0 and 1 are enough.
+
+    Raises
+    ------
+    NoOrder : a curve may.
+    """
+    arguments = {argument for pair in pairs for m in pair for argument in m.logs}
+    speeds = min(len(pairs), len(arguments))
+    if speeds > 1 and Directions(z3, pairs, regime, positive, False, speeds).any_exponents() != z3.unsat:
+        raise NoOrder("logarithms that grow at speeds of their own")
 
 
 def _known_letters(pairs: list[tuple[Monomial, Monomial]], regime: Regime) -> None:
@@ -97,16 +118,32 @@ def _agree(one: Mapping[K, sympy.Expr], other: Mapping[K, sympy.Expr], key: K) -
     return bool(sympy.cancel(gap) == 0)
 
 
-class _Directions:
-    """The linear problem of one pair of branches; ``certain``: logarithms of unknown size count against the ray."""
+class Directions:
+    """The linear problem of one pair of branches.
+
+    Attributes
+    ----------
+    positive : whether the smaller side may be negative (""), has to be "certainly" or "perhaps" positive.
+    certain : logarithms of unknown size count against the ray.
+    slower : with several speeds, the letters move along ``sum s**speed_k * direction_k``: the directions before the
+        last, each of which moves less than the next.
+    """
 
     def __init__(
-        self, z3: ModuleType, pairs: list[tuple[Monomial, Monomial]], regime: Regime, signed: bool, certain: bool
+        self,
+        z3: ModuleType,
+        pairs: list[tuple[Monomial, Monomial]],
+        regime: Regime,
+        positive: Positive,
+        certain: bool,
+        speeds: int = 1,
     ) -> None:
-        self.z3, self.pairs, self.regime, self.signed, self.certain = z3, pairs, regime, signed, certain
+        self.z3, self.pairs, self.regime, self.sign, self.certain = z3, pairs, regime, positive, certain
         # a context of its own and one order of what is asserted: the answer depends on no question asked before
         self.context = z3.Context()
         self.direction = {name: self.real(f"u_{name}") for name in sorted(regime.letters)}
+        letters = sorted(regime.letters)
+        self.slower = [{name: self.real(f"u{k}_{name}") for name in letters} for k in range(1, speeds)]
         self.exponents = {name: self.real(f"e_{name}") for name in sorted(regime.exponents)}
 
     def real(self, name: str) -> z3.ArithRef:
@@ -154,11 +191,13 @@ class _Directions:
 
     def constraints(self, values: Mapping[str, Fraction] | None) -> list[z3.BoolRef]:
         z3, found = self.z3, []
-        for row in sorted(self.regime.rows, key=lambda row: sorted(row.items())):
-            found.append(z3.Sum([self.number(v) * self.direction[n] for n, v in sorted(row.items())]) >= 0)
-        found += [self.direction[name] == 0 for name in sorted(self.regime.fixed & self.direction.keys())]
-        found += [self.slope(clauses) >= 0 for clauses in sorted(self.regime.rising)]
-        if self.signed:
+        for along in self.along():
+            for row in sorted(self.regime.rows, key=lambda row: sorted(row.items())):
+                found.append(z3.Sum([self.number(v) * along[n] for n, v in sorted(row.items())]) >= 0)
+            found += [along[name] == 0 for name in sorted(self.regime.fixed & along.keys())]
+            found += [self.slope(clauses, along) >= 0 for clauses in sorted(self.regime.rising)]
+        found += [one >= two for one, two in pairwise([*self.speeds(), self.number(ZERO)])]
+        if self.sign:
             found += [self.positive(one) for one, _ in self.pairs]
         for argument in sorted({a for pair in self.pairs for m in pair for a in m.logs}, key=self.name):
             found.append(self.counted(argument))
@@ -166,13 +205,30 @@ class _Directions:
             found.append(self.faster(one, other, values))
         return found
 
+    def along(self) -> list[dict[str, z3.ArithRef]]:
+        """The directions, the fastest first."""
+        return [*self.slower, self.direction]
+
+    def speeds(self) -> list[z3.ArithRef]:
+        """The speed of every direction; the first is 1."""
+        return [self.number(Fraction(1)), *(self.real(f"speed_{k}") for k in range(1, len(self.slower) + 1))]
+
     def counted(self, argument: LogArgument) -> z3.BoolRef:
-        """A logarithm counts 1 along rays that move its argument, and 0 along those that keep it."""
+        """A logarithm counts as the first speed that moves its argument, 1 along a ray, and 0 where all keep it."""
         z3, count = self.z3, self.count(argument)
-        moves, stays = self.moves(argument)
+        ways: list[Any] = []
+        kept: list[Any] = []
+        for speed, along in zip(self.speeds(), self.along()):
+            moves, stays = self.moves(argument, along)
+            unknown = argument.vague and self.slower
+            ways.append(z3.And(*kept, count <= speed if unknown else count == speed, count >= 0, moves))
+            kept.append(stays)
         if argument.vague and not self.certain:
-            stays = z3.BoolVal(True, self.context)
-        return z3.Or(z3.And(count == 1, moves), z3.And(count == 0, stays))
+            kept = []
+        found = [z3.Or(*ways, z3.And(count == 0, *kept))]
+        for one, two in pairwise(self.along()):  # what moves goes on moving
+            found.append(z3.Or(self.moves(argument, one)[1], self.moves(argument, two)[0]))
+        return z3.And(*found)
 
     def count(self, argument: LogArgument) -> z3.ArithRef:
         return self.real(self.name(argument))
@@ -181,13 +237,13 @@ class _Directions:
         """What tells a logarithm from the others."""
         return f"log {sorted(argument.letters)} {argument.clauses}"
 
-    def moves(self, argument: LogArgument) -> tuple[Any, Any]:
+    def moves(self, argument: LogArgument, along: dict[str, z3.ArithRef]) -> tuple[Any, Any]:
         """Conditions for a logarithm to grow, and for it to stay bounded (rays may be as long as one likes)."""
         z3 = self.z3
         if argument.vague:
-            steps = [self.direction[n] for n in sorted(argument.letters) if n in self.direction]
+            steps = [along[n] for n in sorted(argument.letters) if n in along]
         else:
-            steps = [self.slope(argument.clauses)]
+            steps = [self.slope(argument.clauses, along)]
         no, yes = z3.BoolVal(False, self.context), z3.BoolVal(True, self.context)
         return z3.Or([no, *(z3.Or(s >= 1, s <= -1) for s in steps)]), z3.And([yes, *(s == 0 for s in steps)])
 
@@ -200,15 +256,28 @@ class _Directions:
         return _fold(self.z3, [self.extreme(clause, True, direction) for clause in clauses], least=False)
 
     def positive(self, monomial: Monomial) -> z3.BoolRef:
-        """Whether an even number of its logarithms are negative; only whole powers of negative ones are defined."""
-        z3, negative, defined = self.z3, self.z3.BoolVal(False, self.context), []
+        """Whether an even number of its logarithms are negative; only whole powers of negative ones are defined.
+
+        One whose argument stays has a sign that the direction does not tell: perhaps the right one.
+        """
+        z3, negative, defined, unknown = self.z3, self.z3.BoolVal(False, self.context), [], []
         for clauses, power in monomial.signs:
-            slope = self.slope(clauses)
+            falls, stays = self.falls(clauses)
             if not power.is_Integer:
-                defined.append(slope >= 0)
+                defined.append(z3.Not(falls))
             elif power % 2:
-                negative = z3.Xor(negative, slope < 0)
-        return z3.And(z3.Not(negative), *defined)
+                negative = z3.Xor(negative, falls)
+                unknown += [stays] if self.sign == "perhaps" else []
+        return z3.And(z3.Or(z3.Not(negative), *unknown), *defined)
+
+    def falls(self, clauses: Clauses) -> tuple[z3.BoolRef, z3.BoolRef]:
+        """Whether what a logarithm is taken of falls in the end, and whether it stays."""
+        falls, stays = self.z3.BoolVal(False, self.context), self.z3.BoolVal(True, self.context)
+        for along in reversed(self.along()):
+            slope = self.slope(clauses, along)
+            falls = self.z3.Or(slope < 0, self.z3.And(slope == 0, falls))
+            stays = self.z3.And(slope == 0, stays)
+        return falls, stays
 
     def extreme(
         self, forms: tuple[Form, ...], least: bool, direction: Mapping[str, z3.ArithRef] | None = None
@@ -221,20 +290,27 @@ class _Directions:
     def faster(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> z3.BoolRef:
         """``one`` grows faster than ``other``: by a power, or by logarithms of what moves."""
         z3 = self.z3
-        rate = self.rate(one, other, values)
-        counted = []
+        rates = [self.rate(one, other, values, along) for along in self.along()]
+        rate, counted = rates[-1], []
         for argument in sorted(one.logs.keys() | other.logs.keys(), key=self.name):
             gap = sympy.cancel(sympy.sympify(one.logs.get(argument, 0)) - sympy.sympify(other.logs.get(argument, 0)))
             if gap == 0 or (self.certain and argument.vague and _positive_at(gap, values)):
                 continue
             counted.append(self.coefficient(gap, values) * self.count(argument))
+        before = [r >= 0 for r in rates[:-1]]
         if not counted:
-            return rate >= 1
-        return z3.Or(rate >= 1, z3.And(rate >= 0, z3.Sum(counted) > 0))
+            return z3.And(rate >= 1, *before)
+        return z3.And(z3.Or(rate >= 1, z3.And(rate >= 0, z3.Sum(counted) > 0)), *before)
 
-    def rate(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> z3.ArithRef:
+    def rate(
+        self,
+        one: Monomial,
+        other: Monomial,
+        values: Mapping[str, Fraction] | None,
+        along: dict[str, z3.ArithRef],
+    ) -> z3.ArithRef:
         terms = []
-        for name, u in self.direction.items():
+        for name, u in along.items():
             gap = sympy.cancel(sympy.sympify(one.exponents.get(name, 0)) - sympy.sympify(other.exponents.get(name, 0)))
             if gap != 0:
                 terms.append(self.coefficient(gap, values) * u)
@@ -283,42 +359,8 @@ class _Directions:
             moving = [g for g in p.keys() | q.keys() if g.moved_by(direction)]
             logs.append(sum((p.get(g, ZERO) - q.get(g, ZERO) for g in moving), ZERO))
         logs_met = any(m.logs for pair in self.pairs for m in pair)
-        start = self.inside(bool(logs_met))
+        start = inside(self, bool(logs_met))
         return Ray(direction, min(rates), min(logs), dict(values), start, self.regime.letters)
-
-    def inside(self, strictly: bool) -> dict[str, int]:
-        """Whole exponents of 2 at which every condition of the regime holds, as many as are not 0.
-
-        ``strictly`` asks for a point inside of the regime with no letter at 1 (where logarithms begin), if there is
-        one.
-
-        Raises
-        ------
-        NoOrder : no such point was found.
-        """
-        z3 = self.z3
-        whole = {name: z3.Int(f"w_{name}", self.context) for name in self.direction}
-        bounds = self.regime.bounds or tuple(Bound(row) for row in self.regime.rows)
-        bounds = tuple(sorted(bounds, key=lambda bound: (sorted(bound.row.items()), bound.size, bound.strict)))
-        sums = [
-            z3.Sum([self.number(b.size), *(self.number(v) * whole[n] for n, v in sorted(b.row.items()))])
-            for b in bounds
-        ]
-        holds = [row > 0 if b.strict else row >= 0 for row, b in zip(sums, bounds)]
-        apart = [w != 0 for w in whole.values()]
-        above = [self.slope(clauses, whole) >= 1 for clauses in self.written()]
-        tries = [[*(row >= 1 for row in sums), *apart, *above], [*holds, *apart, *above], [*holds, *above]]
-        tries += [[*(row >= 1 for row in sums), *apart], [*holds, *apart], holds]
-        if not strictly:
-            tries = [[*holds, *(w == 0 for w in whole.values())], [row >= 1 for row in sums], holds]
-        for constraints in tries:
-            solver = self.solver()
-            solver.add(*constraints, *(z3.And(w >= -64, w <= 64) for w in whole.values()))
-            if self.ask(solver) == z3.sat:
-                model = solver.model()
-                found = {name: model.eval(w, model_completion=True).as_long() for name, w in whole.items()}
-                return {name: value for name, value in found.items() if value}
-        raise NoOrder("no starting point at which every hypothesis holds was found")
 
 
 def _limited(solver: z3.Solver) -> Any:

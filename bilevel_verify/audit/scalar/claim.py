@@ -37,6 +37,7 @@ class Decision:
     ratio : largest left/right met, in balls, where that makes sense; at most 1 for what is proved.
     tight : points of the largest ratios left/right that an attack met, in floats.
     ray : a direction along which an order fails (``growth.Ray``), for derivations.
+    wanting : hypotheses with which an undecided order might be decided.
     """
 
     outcome: Outcome
@@ -49,6 +50,7 @@ class Decision:
     attacks: int = 0
     tight: tuple[Mapping[str, float], ...] = ()
     ray: Any = None
+    wanting: tuple[tree.Node, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
