@@ -1,0 +1,97 @@
+"""The steps that a card prints itself, run as they stand: what they ask is counted, and what they never made is not there.
+
+A stranger's cards (28 November): every one of these rows once said something that is false.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import bilevel_verify as bv
+from bilevel_verify.theorems.pseudocode import literal
+
+HEAD = """
+[paper]
+key = "own"
+[units]
+F = "f"
+X = "x"
+[letters]
+L = { unit = "F/X**2", domain = "(0, oo)", from = "constants" }
+eta = { unit = "X**2/F", domain = "(0, oo)" }
+K = { unit = "1", domain = "integers 1.." }
+[settings.main.parameters]
+eta = "1/L"
+K = "4"
+[[theorem]]
+id = "t"
+algorithm = "a"
+settings = ["main"]
+"""
+DESCENT = """
+k = 0; x[0] = x_int
+while k < K:
+    d = grad_f(x[k])
+    x[k+1] = x[k] - eta*d
+    k = k + 1
+return x[k]
+"""
+HALF = "x1**2/2"
+"""With eta = 1/L the second iterate is the minimiser, and so are all later ones."""
+
+
+def claim(name: str, over: str, left: str, right: str, where: str = "") -> str:
+    more = f'  where = ["{where}"]\n' if where else ""
+    return f'  [[theorem.claim]]\n  id = "{name}"\n  over = "{over}"\n  left = "{left}"\n  right = "{right}"\n{more}'
+
+
+def card_of(folder: Path, claims: str, steps: str = DESCENT, eta: str = "1/L") -> bv.Card:
+    inputs = '[[algorithm]]\nid = "a"\ninputs = ["x_int", "eta", "K"]\n'
+    text = HEAD.replace('eta = "1/L"', f'eta = "{eta}"') + claims + inputs + f'steps = """{steps}"""\n'
+    path = folder / "own.toml"
+    path.write_text(text)
+    return bv.card(str(path))
+
+
+def said(verification: bv.Verification, name: str) -> tuple[str, str]:
+    row = next(row for row in verification.claims if row.claim == name)
+    return row.verdict, row.reason or ""
+
+
+@pytest.mark.parametrize("start", [1.0, 0.0], ids=["arrives", "stands still"])
+def test_every_question_of_the_steps_is_a_call_also_where_iterates_coincide(tmp_path: Path, start: float) -> None:
+    claims = claim("few", "run", "calls(grad_f)", "K - 1") + claim("all", "run", "K", "calls(grad_f)")
+    found = bv.verify(bv.single_level(f=HALF, x="x1"), card_of(tmp_path, claims), x0=[start])
+    assert said(found, "few")[0] == "refuted"
+    assert said(found, "all")[0] == "holds"
+
+
+@pytest.mark.parametrize(
+    ("steps", "calls"),
+    [
+        ("a = grad_x_f(x_int, y0); b = grad_y_f(x_int, y0)", 1),
+        ("a = grad_y_f(x_int, y0); w = x_int; b = grad_x_f(w, y0)", 1),
+        ("a = grad_x_f(x_int + x_int, y0); b = grad_y_f(x_int + x_int, y0)", 1),
+        ("a = grad_x_f(x_int, y0); c = grad_x_f(2*x_int, y0); b = grad_y_f(x_int, y0); d = grad_y_f(2*x_int, y0)", 2),
+        ("w = x_int; a = grad_x_f(w + x_int, y0); w = 1*w; b = grad_y_f(w + x_int, y0)", 2),
+        ("a = grad_x_f(x_int, y0); b = grad_x_f(x_int, y0)", 2),
+        ("a = grad_x_f(x_int, y0); b = grad_y_f(x_int, y0); c = grad_x_f(x_int, y0)", 2),
+        ("a = grad_f(x_int, y0); b = grad_f(x_int, y0)", 2),
+        ("a = grad_f(x_int, y0); b = grad_y_f(x_int, y0)", 2),
+        ("a = grad_x_f(x_int, y0); y = y0 + 0*y0; b = grad_y_f(x_int, y)", 2),
+    ],
+)
+@pytest.mark.parametrize("digits", [None, 30])
+def test_the_two_parts_of_a_gradient_at_one_point_are_one_call_and_nothing_else_is(
+    tmp_path: Path, steps: str, calls: int, digits: int | None
+) -> None:
+    """One point is what the steps hold under a name, or compute from the same names: not an equal one."""
+    inputs = '[[algorithm]]\nid = "a"\ninputs = ["x_int", "y0"]\n'
+    path = tmp_path / "own.toml"
+    path.write_text(HEAD + inputs + f'steps = """\n{steps}\nreturn x_int\n"""\n')
+    problem = bv.bilevel(f="x1**2 + x1*y1", g="y1**2 - x1*y1", x="x1", y="y1")
+    options = literal.Options(y0=[2.0], digits=digits)
+    _, functions = literal.execute(bv.card(str(path)), "a", problem, {}, [1.0], options)
+    assert functions.counts["grad_f"] == calls
