@@ -56,7 +56,7 @@ def card_of(folder: Path, claims: str, steps: str = DESCENT, eta: str = "1/L") -
 
 
 def said(verification: bv.Verification, name: str) -> tuple[str, str]:
-    row = next(row for row in verification.claims if row.claim == name)
+    row = [row for row in verification.claims if row.claim == name][-1]  # the last: under the conditions of the card
     return row.verdict, row.reason or ""
 
 
@@ -95,3 +95,78 @@ def test_the_two_parts_of_a_gradient_at_one_point_are_one_call_and_nothing_else_
     options = literal.Options(y0=[2.0], digits=digits)
     _, functions = literal.execute(bv.card(str(path)), "a", problem, {}, [1.0], options)
     assert functions.counts["grad_f"] == calls
+
+
+def test_an_entry_that_the_steps_never_assign_is_not_recorded(tmp_path: Path) -> None:
+    claims = claim("apart", "step", "1/10**6", "norm(x[k] - x[k-1])")
+    claims += claim("later", "step", "1/10**6", "norm(x[k] - x[k-1])", "k >= 1")
+    claims += claim("before", "run", "norm(x[0] - x[-1])", "0")
+    problem = bv.single_level(f="x1**2 + x2**2/2", x="x1 x2")
+    found = bv.verify(problem, card_of(tmp_path, claims), x0=[1.0, 2.0])
+    assert said(found, "apart") == ("undecided", "not recorded: x[0, -1] (1 of 4 places)")
+    assert said(found, "before") == ("undecided", "not recorded: x[0, -1] (1 of 1 places)")
+    assert said(found, "later")[0] == "holds"
+
+
+def test_an_entry_before_the_first_that_the_steps_assign_is_what_they_assign(tmp_path: Path) -> None:
+    steps = DESCENT.replace("x[0] = x_int", "x[0] = x_int; x[-1] = 2*x_int")
+    found = bv.verify(
+        bv.single_level(f="x1**2", x="x1"),
+        card_of(tmp_path, claim("before", "run", "norm(x[-1] - 2*x[0])", "0"), steps),
+        x0=[1.0],
+    )
+    assert said(found, "before")[0] == "holds"
+
+
+def test_an_epoch_before_the_first_is_no_row_of_the_last(tmp_path: Path) -> None:
+    """``x[-1, -1]`` was written where the entry -1 of the last epoch stands."""
+    steps = """
+x[0,0] = x_int; x[0,-1] = x_int; x[-1,-1] = 5*x_int; x[-1,0] = 7*x_int
+x[0,1] = x[0,0] - eta*grad_f(x[0,0])
+return x[0,1]
+"""
+    claims = claim("before", "run", "norm(x[0,-1] - x[0,0])", "0") + claim("epochs", "run", "epochs", "1")
+    claims += claim("other", "run", "norm(x[-1,0])", "100")
+    found = bv.verify(bv.single_level(f="x1**2", x="x1"), card_of(tmp_path, claims, steps), x0=[1.0])
+    assert said(found, "before")[0] == "holds"
+    assert said(found, "epochs")[0] == "holds"
+    assert said(found, "other") == ("undecided", "not recorded: x[-1, 0] (1 of 1 places)")
+
+
+@pytest.mark.parametrize("budget", [1, 2, 3])
+def test_a_run_without_an_iterate_decides_nothing(tmp_path: Path, budget: int) -> None:
+    claims = claim("few", "run", "calls(grad_f)", "K - 1") + claim("long", "run", "K", "iterations")
+    claims += claim("ends", "epoch", "k_end", "3") + claim("down", "step", "f(x[k+1])", "f(x[k])")
+    found = bv.verify(bv.single_level(f=HALF, x="x1"), card_of(tmp_path, claims), x0=[1.0], budget=budget)
+    assert {said(found, name) for name in ("few", "long", "ends", "down")} == {
+        ("undecided", "budget: the run was not finished")
+    }
+
+
+def test_what_is_read_off_iterates_is_not_recorded_where_the_steps_number_none(tmp_path: Path) -> None:
+    steps = """
+x = x_int; k = 0
+while k < K:
+    x = x - eta*grad_f(x)
+    k = k + 1
+return x
+"""
+    claims = claim("calls", "run", "calls(grad_f)", "K") + claim("away", "run", "norm(output)", "0")
+    claims += claim("long", "run", "K", "iterations") + claim("one", "run", "epochs", "1")
+    claims += claim("start", "run", "norm(x_int)", "1") + claim("down", "step", "f(x[k+1])", "f(x[k])")
+    found = bv.verify(bv.single_level(f=HALF, x="x1"), card_of(tmp_path, claims, steps), x0=[1.0])
+    assert said(found, "calls")[0] == said(found, "away")[0] == "holds"
+    for name, fact in (("long", "iterations"), ("one", "epochs"), ("start", "x_int"), ("down", "iterates")):
+        assert said(found, name)[0] == "undecided"
+        assert said(found, name)[1].startswith(f"not recorded: {fact}")
+
+
+def test_a_card_whose_steps_were_changed_is_run_again(tmp_path: Path) -> None:
+    """The run of a card is kept for its other statements: of these steps, not of any of that name."""
+    problem, counted = bv.single_level(f=HALF, x="x1"), claim("calls", "run", "calls(grad_f)", "K")
+    twice = DESCENT.replace("d = grad_f(x[k])", "d = grad_f(x[k]); e = grad_f(x[k])")
+    for place, (steps, verdict) in enumerate([(DESCENT, "holds"), (twice, "refuted")]):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        found = bv.verify(problem, card_of(folder, counted, steps), x0=[1.0])
+        assert said(found, "calls")[0] == verdict

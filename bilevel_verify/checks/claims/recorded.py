@@ -21,9 +21,13 @@ from bilevel_verify.numbers.trees import Bound
 EPOCHS_UNKNOWN = 0
 """``Run.epochs`` of a run whose solver did not say where its epochs begin."""
 HOW = "hand back a list of epochs, or bv.Trajectory(epochs=[[x00, x01, ...], ...])"
+OF_ROWS = frozenset({"k_end", "ended_by_restart", "last_epoch", "iterations", "epochs", "x_int"})
+"""Facts that are read off the rows of a run."""
+NO_ROWS = "the run has no x[k] or x[t, k]"
 STARTS_AT_REST = ("x", "w")
 """Sequences whose entry -1 is the first point where the trace has none and their entry 0 is that point: a method that
-starts at rest has ``x[-1] = x[0] = w[0] = w[-1]``; of any other ``w``, recorded or not, nothing is known.
+restarts starts at rest, ``x[-1] = x[0] = w[0] = w[-1]``; of any other ``w``, recorded or not, nothing is known. Nor is
+there an entry -1 of any other method, or of printed steps that do not assign it.
 """
 SYNONYMS = {"ghat": ("u",), "u": ("ghat",), "w": ("y",)}
 """Other names under which a trace without that sequence may have it."""
@@ -77,6 +81,10 @@ class RecordedRun:
         """Index of the last iterate of an epoch."""
         return self._last[epoch]
 
+    def end(self) -> dict[str, int]:
+        """The place of a claim over the whole run: its last epoch, if it has one."""
+        return {"t": self.epochs[-1]} if self._last else {}
+
     def ended_by_restart(self, epoch: int) -> bool:
         """Whether a restart ended the epoch: another one follows, or the run says so of its last."""
         if epoch + 1 in self._last:
@@ -126,7 +134,7 @@ class RecordedRun:
         known = name in self.trace.sequences
         for candidate in (name,) if known else SYNONYMS.get(name, ()):
             row = self._raw(candidate, epoch, k)
-            if row is None and k == -1 and name in STARTS_AT_REST:
+            if row is None and k == -1 and self.restarts and name in STARTS_AT_REST:
                 row = self._at_rest(candidate, epoch)
             if row is not None:
                 return row
@@ -172,6 +180,8 @@ class RecordedRun:
 
     def fact(self, name: str, bound: Bound) -> Value:
         """Facts about the epoch in force (``bound["t"]``) or the whole run."""
+        if not self._last and name in OF_ROWS:
+            raise EvaluationError(f"not recorded: {name} ({NO_ROWS})")
         match name:
             case "k_end":
                 self._need_rows([int(bound["t"])])
