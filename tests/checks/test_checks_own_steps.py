@@ -1,4 +1,4 @@
-"""The steps that a card prints itself, run as they stand: what they ask is counted, and what they never made is not there.
+"""The steps that a card prints itself: what they ask is counted, and what they never made is not there.
 
 A stranger's cards (28 November): every one of these rows once said something that is false.
 """
@@ -98,8 +98,8 @@ def test_the_two_parts_of_a_gradient_at_one_point_are_one_call_and_nothing_else_
 
 
 def test_an_entry_that_the_steps_never_assign_is_not_recorded(tmp_path: Path) -> None:
-    claims = claim("apart", "step", "1/10**6", "norm(x[k] - x[k-1])")
-    claims += claim("later", "step", "1/10**6", "norm(x[k] - x[k-1])", "k >= 1")
+    claims = claim("apart", "step", "norm(x[0])/10**6", "norm(x[k] - x[k-1])")
+    claims += claim("later", "step", "norm(x[0])/10**6", "norm(x[k] - x[k-1])", "k >= 1")
     claims += claim("before", "run", "norm(x[0] - x[-1])", "0")
     problem = bv.single_level(f="x1**2 + x2**2/2", x="x1 x2")
     found = bv.verify(problem, card_of(tmp_path, claims), x0=[1.0, 2.0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
@@ -179,6 +180,20 @@ def test_what_the_paper_does_not_define_is_not_recorded() -> None:
     short = recorded(sequences={"x": X, "z": X[:2]})
     with pytest.raises(EvaluationError, match="not recorded"):
         short.entry("z", 1, 0)
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf, NAN])
+def test_what_overflowed_is_not_recorded_in_any_sequence_or_output(number: float) -> None:
+    bad = [[number, 1.0], *X[1:]]
+    for table in (np.array(bad), np.array([[mpmath.mpf(a) for a in row] for row in bad], dtype=object)):
+        run = recorded(sequences={"x": table, "y": table}, restarts=True)
+        for name, k in (("x", 0), ("y", 0), ("x", -1)):
+            with pytest.raises(EvaluationError, match=rf"not recorded: {name}\[0, {k}\]"):
+                run.entry(name, 0, k)
+        assert numbers(run.entry("y", 0, 1)) == X[1]
+        run.run = dataclasses.replace(run.run, x=table[0])
+        with pytest.raises(EvaluationError, match="not recorded: output"):
+            run.fact("output", {})
 
 
 def test_synonyms_stand_in_only_for_what_is_not_there() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -195,7 +196,10 @@ class RecordedRun:
             case "epochs":
                 return Fraction(self.run.epochs)
             case "output":
-                return vector(self.run.x)
+                output = _defined(self.run.x)
+                if output is None:
+                    raise EvaluationError("not recorded: output (it is no finite number)")
+                return vector(output)
             case "x_int":
                 return self.entry("x", self.epochs[0], 0)
         raise KeyError(name)
@@ -239,8 +243,8 @@ class _Blurred(RecordedRun):
 
 
 def _defined(row: NDArray[np.object_] | NDArray[np.float64]) -> Any | None:
-    """The row, or None where the paper does not define that entry (NaN)."""
+    """The row, or None where the paper does not define that entry (NaN) or where a run in floats overflowed (inf)."""
     flat = np.asarray(row).ravel()
     if flat.dtype == object:
-        return None if any(number != number for number in flat) else flat
-    return None if bool(np.isnan(flat).any()) else flat
+        return flat if all(abs(number) < inf for number in flat) else None
+    return flat if bool(np.isfinite(flat).all()) else None

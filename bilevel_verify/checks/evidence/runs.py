@@ -44,7 +44,13 @@ def run_of(case: Case, **more: Any) -> Run:
         what = request.statement.algorithm if name == "literal" else name
         letters = letters_of_method(name) or set(parameters)
         numbers = sorted((n, str(p)) for n, p in parameters.items() if n in letters)
-        ingredients = (request.card.key, request.card.digest, what, numbers, sorted(options.items(), key=lambda pair: pair[0]))
+        ingredients = (
+            request.card.key,
+            request.card.digest,
+            what,
+            numbers,
+            sorted(options.items(), key=lambda pair: pair[0]),
+        )
         key = f"{case.problem.content_hash()} {ingredients} {case.instance.start.tolist()}"
     if key in _RUNS:
         return _RUNS[key]
