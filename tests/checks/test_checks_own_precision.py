@@ -327,7 +327,7 @@ SLOWLY = """
 
 
 def rounded_by(kind: Any, shift: float = 0.0, factor: float = 1.0) -> Any:
-    """Descent of eight steps in a format; what is added and taken away again, or multiplied and divided, changes none."""
+    """Descent of eight steps in a format; what is added and taken away, or multiplied and divided, changes nothing."""
 
     def solver(o: Any, x0: Any, p: Any) -> Any:
         points = [np.asarray(x0, dtype=kind)]

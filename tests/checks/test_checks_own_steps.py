@@ -170,3 +170,24 @@ def test_a_card_whose_steps_were_changed_is_run_again(tmp_path: Path) -> None:
         folder.mkdir()
         found = bv.verify(problem, card_of(folder, counted, steps), x0=[1.0])
         assert said(found, "calls")[0] == verdict
+
+
+def test_what_holds_at_the_steps_that_a_budget_left_is_open_and_what_breaks_there_is_not(tmp_path: Path) -> None:
+    """Heavy ball: one later step climbs a part in 10^9 too far, which a budget of ten statements does not see."""
+    steps = """
+k = 0; x[0] = x_int; m = 0*x_int
+while k < K:
+    m = m/2 - eta*grad_f(x[k])
+    x[k+1] = x[k] + m
+    k = k + 1
+return x[k]
+"""
+    claims = claim("bounded", "step", "f(x[k+1]) - f(x[k])", "439453093/32000000000")
+    claims += claim("wrong", "step", "f(x[0])", "f(x[k+1])")
+    problem, card = bv.single_level(f="x1**2/2 + x2**2/4", x="x1 x2"), card_of(tmp_path, claims, steps, "3/(2*L)")
+    whole = bv.verify(problem, card, x0=[2.0, 1.25])
+    cut = bv.verify(problem, card, x0=[2.0, 1.25], budget=10)
+    assert said(cut, "wrong")[0] == "refuted"
+    assert said(whole, "bounded")[0] == "refuted"
+    assert said(cut, "bounded")[0] == "undecided"
+    assert said(cut, "bounded")[1].startswith("budget: the run was not finished; so far, ")
