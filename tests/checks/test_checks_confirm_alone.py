@@ -104,7 +104,9 @@ def case_of(method: Any = None, digits: int | None = None, trajectory: Any = Non
         (violated(-1e-13, 0.5), "refuted", "broken; confirmed in 50 digits"),
         (violated(-1e-16, 0.5), "undecided", "tie: the sides agree up to the rounding of the run, in float64 and"),
         (violated(-0.5, 1e-9), "undecided", "tie: "),
-        (violated(-1e-16, 0.0, "proved"), "refuted", "broken; confirmed in 50 digits"),
+        (violated(-1e-16, 0.5, "proved"), "refuted", "broken; confirmed in 50 digits"),
+        (violated(-1e-16, 1e-49, "proved"), "undecided", "tie: "),
+        (violated(-1e-16, 1e-9, "proved"), "undecided", "tie: "),
         (held(), "undecided", "precision: broken in float64, but not in 50 digits"),
         (lost(), "undecided", "precision: broken in float64, but not in 50 digits"),
         (Tally(), "undecided", "precision: broken in float64, but not in 50 digits"),
@@ -243,6 +245,8 @@ def test_points_that_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         (violated(-1.5e-15), True),
         (violated(-0.9e-15), False),
         (violated(-1e-30, certainty="proved"), True),
+        (violated(-1e-16, 1.3e-29, "proved"), True),
+        (violated(-1e-16, 1.1e-29, "proved"), False),
         (violated(-0.5, certainty="computed"), True),
     ],
 )
@@ -261,7 +265,7 @@ def test_visible_violations(fine: Tally, visible: bool) -> None:
 )
 def test_a_violation_that_fades_is_rounding(share: float, rounding: bool) -> None:
     assert confirm._is_rounding(violated(-0.5, 1.0), violated(-0.5, share)) is rounding
-    assert confirm._is_rounding(violated(-0.5, 1.0), violated(-0.5, share, "proved")) is False
+    assert confirm._is_rounding(violated(-0.5, 1.0), violated(-0.5, share, "proved")) is rounding
     assert confirm._is_rounding(Tally(), violated(-0.5, share, "proved")) is True
 
 

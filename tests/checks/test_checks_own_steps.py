@@ -191,3 +191,25 @@ return x[k]
     assert said(whole, "bounded")[0] == "refuted"
     assert said(cut, "bounded")[0] == "undecided"
     assert said(cut, "bounded")[1].startswith("budget: the run was not finished; so far, ")
+
+
+@pytest.mark.parametrize(
+    ("line", "left", "right"),
+    [
+        ("x[k+1] = x[k] + 1/3", "1/3", "norm(x[k+1] - x[k])"),
+        ("w[k] = x[k]/3; x[k+1] = 3*w[k]", "norm(x[k])", "3*norm(w[k])"),
+        ("w[k] = x[k]/3; x[k+1] = 3*w[k]", "3*norm(w[k])", "norm(x[k])"),
+        ("y[k] = x[k] - eta*grad_f(x[k]); x[k+1] = y[k] + 1/7", "norm(x[k+1] - y[k])", "1/7"),
+        ("y[k] = x[k] - eta*grad_f(x[k]); x[k+1] = y[k] + 1/7", "1/7", "norm(x[k+1] - y[k])"),
+        ("y[k] = x[k] + 1/7; x[k+1] = y[k] - 1/7", "norm(x[k+1] - x[k])", "0"),
+    ],
+)
+def test_an_equality_of_the_steps_is_not_refuted_by_the_rounding_of_the_run_in_many_digits(
+    tmp_path: Path, line: str, left: str, right: str
+) -> None:
+    steps = f"k = 0; x[0] = x_int\nwhile k < K:\n    {line}\n    k = k + 1\nreturn x[k]"
+    wide = claim("off", "step", f"{left} + 1/10**9", right)
+    card = card_of(tmp_path, claim("equal", "step", left, right) + wide, steps)
+    found = bv.verify(bv.single_level(f="x1**2/2 + cos(x1)/4", x="x1"), card, x0=[1.0])
+    assert said(found, "equal")[0] in ("holds", "undecided")
+    assert said(found, "off")[0] == "refuted"

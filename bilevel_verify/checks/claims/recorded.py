@@ -244,7 +244,7 @@ class _Blurred(RecordedRun):
 
 def _defined(row: NDArray[np.object_] | NDArray[np.float64]) -> Any | None:
     """The row, or None where the paper does not define that entry (NaN) or where a run in floats overflowed (inf)."""
-    flat = np.asarray(row).ravel()
+    flat: Any = np.asarray(row).ravel()
     if flat.dtype == object:
         return flat if all(abs(number) < inf for number in flat) else None
     return flat if bool(np.isfinite(flat).all()) else None

@@ -30,6 +30,8 @@ MOST_CALLS = 150_000
 """Oracle calls of a run in many digits (some 20 seconds)."""
 VISIBLE = 1e-15
 """Relative violation below which the run in 50 digits shows an equality, not a counterexample."""
+EXACT = 1e-30
+"""The same of a violation between exact numbers, made of points in many digits."""
 FADES = 1e-6
 """A violation that shrinks by this factor from 16 to 50 digits fades with the rounding errors."""
 
@@ -116,9 +118,14 @@ def _in_digits(digits: int, judged: Judged, reason: str) -> tuple[Verdict, str]:
 
 
 def is_visible(fine: Tally) -> bool:
-    """Whether a run in many digits shows a violation that is more than its own rounding (exact rationals have none)."""
+    """Whether a run in many digits shows a violation that is more than its own rounding.
+
+    Sides that are exact rationals have none of their own, but the points that they are made of do.
+    """
     worst = fine.worst
-    return worst is not None and (worst.certainty == "proved" or worst.margin < -VISIBLE)
+    if worst is None or worst.certainty != "proved":
+        return worst is not None and worst.margin < -VISIBLE
+    return worst.gap > EXACT * max(abs(worst.measured), abs(worst.bound))
 
 
 def _iterations(case: Case, judged: Judged) -> int | None:
@@ -134,4 +141,4 @@ def _is_rounding(rough: Tally, fine: Tally) -> bool:
     """Whether a violation is made of rounding errors: two sides that are equal differ in the last digits of any run."""
     if fine.worst is None or rough.first is None or not is_visible(fine):
         return True
-    return fine.worst.certainty != "proved" and fine.worst.gap < FADES * rough.first.gap
+    return fine.worst.gap < FADES * rough.first.gap
