@@ -213,3 +213,16 @@ def test_an_equality_of_the_steps_is_not_refuted_by_the_rounding_of_the_run_in_m
     found = bv.verify(bv.single_level(f="x1**2/2 + cos(x1)/4", x="x1"), card, x0=[1.0])
     assert said(found, "equal")[0] in ("holds", "undecided")
     assert said(found, "off")[0] == "refuted"
+
+
+def test_the_start_of_a_claim_is_what_the_steps_were_given(tmp_path: Path) -> None:
+    moved = DESCENT.replace("x[0] = x_int", "x[0] = 100*x_int")
+    claims = claim("same", "run", "norm(x[0] - x_int)", "0") + claim("far", "run", "99*norm(x_int)", "norm(x[0])")
+    claims += claim("low", "run", "f(x_int)", "50*f(x_int)") + claim("less", "run", "50*f(x_int)", "f(x[0])")
+    problem = bv.single_level(f="x1**2/2 + cos(x1)/4", x="x1")
+    found = bv.verify(problem, card_of(tmp_path, claims, moved), x0=[1.0])
+    verdicts = {name: said(found, name)[0] for name in ("same", "far", "low", "less")}
+    assert verdicts == {"same": "refuted", "far": "holds", "low": "holds", "less": "holds"}
+    (tmp_path / "plain").mkdir()
+    plain = bv.verify(problem, card_of(tmp_path / "plain", claims), x0=[1.0])
+    assert said(plain, "same")[0] == "holds"

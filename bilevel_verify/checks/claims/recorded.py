@@ -43,6 +43,9 @@ class RecordedRun:
     own : a solver of the user made it. ``restarts`` : whether the method that it stands for does; None: not known.
     """
 
+    start: NDArray[np.float64] | None = None
+    """What printed steps were given as ``x_int``; of any other method it is the first point."""
+
     def __init__(self, run: Run, own: bool = False, restarts: bool | None = None) -> None:
         self.run, self.trace, self.own, self.restarts = run, run.trace, own, restarts
         stamps_of_rows = np.asarray(self.trace.epoch)
@@ -201,8 +204,18 @@ class RecordedRun:
                     raise EvaluationError("not recorded: output (it is no finite number)")
                 return vector(output)
             case "x_int":
-                return self.entry("x", self.epochs[0], 0)
+                return self._first() if self.start is None else self._start(self.start)
         raise KeyError(name)
+
+    def _first(self) -> Value:
+        return self.entry("x", self.epochs[0], 0)
+
+    def _start(self, start: NDArray[np.float64]) -> Value:
+        """What the steps were given, which need not be their x[0]; the same object where it is."""
+        first = self._raw("x", self.epochs[0], 0)
+        if first is not None and np.array_equal(first, start):
+            return self._first()
+        return vector(start)
 
     def iterations(self) -> int:
         """Outer iterations over all epochs, from the trace while it is whole.

@@ -79,4 +79,7 @@ def rerun(case: Case, digits: int, calls: int, iterations: int | None = None) ->
 
 def recorded(case: Case, run: Run) -> RecordedRun:
     """A run of the method of a case, as its claims see it."""
-    return RecordedRun(run, callable(case.request.method), restarts_of(case.request.statement))
+    found = RecordedRun(run, callable(case.request.method), restarts_of(case.request.statement))
+    if run.method.startswith(f"{LITERAL}:"):
+        found.start = case.instance.start
+    return found
