@@ -120,12 +120,13 @@ def _in_digits(digits: int, judged: Judged, reason: str) -> tuple[Verdict, str]:
 def is_visible(fine: Tally) -> bool:
     """Whether a run in many digits shows a violation that is more than its own rounding.
 
-    Sides that are exact rationals have none of their own, but the points that they are made of do.
+    Sides that are exact rationals have none of their own, but the points that they are made of do. Two that are one
+    number, where one should be less, are exact (counts are).
     """
     worst = fine.worst
     if worst is None or worst.certainty != "proved":
         return worst is not None and worst.margin < -VISIBLE
-    return worst.gap > EXACT * max(abs(worst.measured), abs(worst.bound))
+    return worst.gap == 0 or worst.gap > EXACT * max(abs(worst.measured), abs(worst.bound))
 
 
 def _iterations(case: Case, judged: Judged) -> int | None:

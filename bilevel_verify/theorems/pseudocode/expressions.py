@@ -72,8 +72,6 @@ class Expressions:
             return self.field.vector(list(value))
         return self.field.number(value)
 
-    # --- statements ---------------------------------------------------------------------------------------------------
-
     # --- expressions --------------------------------------------------------------------------------------------------
 
     def finite(self, value: Value) -> Value:
