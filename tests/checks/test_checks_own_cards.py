@@ -126,7 +126,11 @@ FAULTS: dict[str, tuple[list[Patch], Callable[..., Any], int]] = {
     "hypotheses are as certain as their places": ([(rows, "weakest", lambda first, *_: "proved")], cards.conditions, 1),
     "every sequence starts at rest": ([(recorded.RecordedRun, "_at_rest", first_point)], cards.misbehaving, 1),
     "what is not a number is one": (
-        [(decide, "compare", lambda *_: True), (recorded, "_defined", np.ravel)],
+        [
+            (decide, "compare", lambda *_: True),
+            (recorded, "_defined", np.ravel),
+            (rows, "ENDED", (*rows.ENDED, "not finite")),
+        ],
         cards.misbehaving,
         3,
     ),
