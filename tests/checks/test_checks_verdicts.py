@@ -837,7 +837,8 @@ def violated(margin: float, gap: float, certainty: Any = "certified") -> Tally:
         (violated(-0.5, 0.5), violated(-1e-16, 0.5), True),
         (violated(-1e-9, 1e-9), violated(-1e-14, 1e-17), True),  # it fades with the digits
         (violated(-1e-9, 1e-9), violated(-1e-9, 1e-9), False),
-        (violated(-0.5, 0.5), violated(-1e-16, 0.0, "proved"), False),  # counts are exact
+        (violated(-1e-16, 0.0, "proved"), violated(-1e-16, 0.0, "proved"), False),  # counts are exact
+        (violated(-0.5, 0.5), violated(-1e-16, 0.0, "proved"), True),  # the points of the run are not
         (violated(-0.5, 0.5), Tally(), True),
         (Tally(), violated(-0.5, 0.5), True),
     ],
