@@ -128,7 +128,7 @@ def _looked_at(case: Case, judged: Judged, name: str) -> Series:
     assert isinstance(judged.tally, _Keeper)
     restarts = []
     if judged.claim.over == "run":
-        at_places(judged, [{"t": case.trajectory.epochs[-1]}])
+        at_places(judged, [case.trajectory.end()])
     else:
         for epoch in (e for e in case.trajectory.epochs if case.trajectory.complete(e)):
             if judged.tally.kept:

@@ -15,6 +15,9 @@ from bilevel_verify.problems.problem import Problem
 if TYPE_CHECKING:
     import mpmath
 
+DISTURBANCE = "1e-30"
+"""How far off disturbed numbers are at least, in units of their size, of 1 where that is less."""
+
 
 class PreciseOracles(Oracles):
     """The questions of :class:`Oracles`, on object arrays of mpmath numbers at the working precision of the moment.
@@ -47,6 +50,21 @@ class PreciseOracles(Oracles):
         result: list[Any] = [mpmath.mpf(0)] * self.programs.length(field)
         self._exact[field](*arguments, result)
         return np.array(result, dtype=object)
+
+
+class DisturbedOracles(PreciseOracles):
+    """The same, each answer off by less than floats of any kind resolve: a solver that rounds does not notice."""
+
+    def _ask(self, field: str, x: Any, y: Any, v: Any | None = None) -> Any:
+        return off(super()._ask(field, x, y, v), int(self.counts_array.sum()))
+
+
+def off(numbers: Any, turn: int) -> Any:
+    """The numbers, each by another multiple of :data:`DISTURBANCE` too large."""
+    import mpmath
+
+    step = mpmath.mpf(DISTURBANCE) * (7 + turn % 7)
+    return np.array([number + step * (place + 1) * max(1, abs(number)) for place, number in enumerate(numbers)], object)
 
 
 def _numbers(value: Sequence[Any], length: int, name: str) -> list[float | mpmath.mpf]:

@@ -332,9 +332,13 @@ def misbehaving(rng: random.Random) -> Iterator[Question]:
         allowed, solver = forms[name]
         yield Question(f"odd: {name}", wave.problem(), down, allowed, {"x0": wave.start, "method": solver})
     entry = claim_of("step", "norm(w[k] - w[k-1])", "<=", "0")
-    still = card_of(entry, "1/L", steps).replace('method = "gradient-descent"\n', "")
+    still = card_of(entry, "1/L", steps).replace('"gradient-descent"\n', '"gradient-descent-restarted"\n')
     for name, allowed in (("x", OPEN), ("w", TRUE), ("shifted w", OPEN)):
         yield Question("at rest", wave.problem(), still, allowed, {"x0": wave.start, "method": resting(name)})
+    plain = {"x0": wave.start, "method": resting("w")}
+    for before in ("x[k-1]", "w[k-1]"):  # plain gradient descent has no entry before the first
+        unsaid = card_of(claim_of("step", f"norm(x[k] - {before})", "<=", "0"), "1/L", steps)
+        yield Question("at rest", wave.problem(), unsaid, OPEN, plain)
 
 
 def shared(oracles: Any, x0: Any, parameters: Any) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import checks_own_cards as cards
+import numpy as np
 import pytest
 
 import bilevel_verify as bv
@@ -98,7 +99,12 @@ FAULTS: dict[str, tuple[list[Patch], Callable[..., Any], int]] = {
         cards.budget_cut,
         12,
     ),
-    "the end of a cut run is its end": ([(rows, "rests_on_the_end", lambda claim: False)], cards.budget_cut, 12),
+    "the end of a cut run is its end": (
+        [(rows, "rests_on_the_end", lambda claim: False), (confirm, "rests_on_the_end", lambda claim: False)],
+        cards.budget_cut,
+        12,
+    ),
+    "what is cut has ended": ([(rows, "ENDED", (*rows.ENDED, "budget"))], cards.budget_cut, 12),
     "letters set by hand are believed": ([(engine, "judge_given", nothing)], cards.letter_set, 1),
     "truths set by hand are believed": ([(given, "_truth", believed)], cards.two_levels, 1),
     "a loose bound makes a hypothesis false": (
@@ -120,7 +126,15 @@ FAULTS: dict[str, tuple[list[Patch], Callable[..., Any], int]] = {
     "computed numbers are a witness": ([(decide, "is_witness", lambda certainty: True)], cards.conditions, 1),
     "hypotheses are as certain as their places": ([(rows, "weakest", lambda first, *_: "proved")], cards.conditions, 1),
     "every sequence starts at rest": ([(recorded.RecordedRun, "_at_rest", first_point)], cards.misbehaving, 1),
-    "what is not a number is one": ([(decide, "compare", lambda *_: True)], cards.misbehaving, 3),
+    "what is not a number is one": (
+        [
+            (decide, "compare", lambda *_: True),
+            (recorded, "_defined", np.ravel),
+            (rows, "ENDED", (*rows.ENDED, "not finite")),
+        ],
+        cards.misbehaving,
+        3,
+    ),
 }
 
 

@@ -312,3 +312,87 @@ def test_a_field_of_a_trajectory_that_is_no_list_is_named(more: dict[str, Any], 
 @pytest.mark.parametrize("restarts", [None, [True], [np.True_], [1], (False,), np.array([True])])
 def test_restarts_are_truth_values(restarts: Any) -> None:
     assert bv.Trajectory([[np.zeros(2)]], restarts=restarts).restarts is restarts
+
+
+# --- a second run that rounds too, points that overflow
+
+WHOLE = CARD.replace('eta = "1/L"', 'eta = "1/(10*L)"')
+SLOWLY = """
+  [[theorem.claim]]
+  id = "ratio"
+  over = "step"
+  left = "f(x[k+1])"
+  right = "9/10*f(x[k])"
+"""
+
+
+def rounded_by(kind: Any, shift: float = 0.0, factor: float = 1.0) -> Any:
+    """Descent of eight steps in a format; what is added and taken away, or multiplied and divided, changes nothing."""
+
+    def solver(o: Any, x0: Any, p: Any) -> Any:
+        points = [np.asarray(x0, dtype=kind)]
+        for _ in range(8):
+            z = points[-1] - kind(p["eta"]) * np.asarray(o.grad_x_f(points[-1]), dtype=kind)
+            points.append((z + kind(shift)) - kind(shift) if shift else (z * kind(factor)) / kind(factor))
+        return points
+
+    return solver
+
+
+def half_rounded(o: Any, x0: Any, p: Any) -> Any:
+    """Points of many digits from gradients in single precision."""
+    points = [x0]
+    for _ in range(8):
+        points.append(points[-1] - 20 * p["eta"] * np.asarray(o.grad_x_f(points[-1]), dtype=np.float32))
+    return points
+
+
+def standing(o: Any, x0: Any, p: Any) -> Any:
+    """Nothing is asked, and the start is rounded."""
+    return [np.asarray(x0, dtype=np.float32)] * 3
+
+
+@pytest.fixture(scope="module")
+def ratio(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("ratio") / "ratio.toml"
+    path.write_text(WHOLE.partition("  [[theorem.claim]]")[0] + SLOWLY, encoding="utf-8")
+    return f"{path}/steps"
+
+
+@pytest.mark.parametrize(
+    ("f", "start", "solver"),
+    [
+        ("(x1 - 33554432)**2/2", [33554440.0], rounded_by(np.float32)),
+        ("(x1**2 + x2**2)/2", [1.0, 1.0], rounded_by(np.float32, shift=2.0**22)),
+        ("(x1**2 + x2**2)/2", [1.0, 1.0], rounded_by(np.float64, shift=2.0**51)),
+        ("(x1**2 + x2**2)/2", [1.0, 1.0], half_rounded),
+        ("(x1**2 + x2**2)/2", [1.0, 1.0], standing),
+    ],
+    ids=["far away", "single", "double", "the gradients alone", "nothing asked"],
+)
+def test_a_second_run_that_rounds_as_the_first_one_did_confirms_nothing(
+    ratio: str, f: str, start: list[float], solver: Any
+) -> None:
+    problem = bv.single_level(f=f, x="x1" if len(start) == 1 else "x1 x2")
+    row = bv.verify(problem, ratio, x0=start, method=solver).claims[0]
+    assert row.verdict == "undecided"
+    assert "may round in 50 digits, too" in (row.reason or "")
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_second_run_that_carries_its_digits_confirms(ratio: str, asks: bool) -> None:
+    def solver(o: Any, x0: Any, p: Any) -> Any:
+        return [x0, x0 + p["eta"] * (o.grad_x_f(x0) if asks else x0)]
+
+    problem = bv.single_level(f="(x1**2 + x2**2)/2", x="x1 x2")
+    row = bv.verify(problem, ratio, x0=[1.0, 2.0], method=solver).claims[0]
+    assert (row.verdict, row.certainty) == ("refuted", "certified")
+    assert (row.reason or "").endswith("confirmed in 50 digits")
+
+
+@pytest.mark.parametrize(("kind", "factor"), [(np.float16, 4e4), (np.float32, 2e38), (np.float64, 1e308)])
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_an_iterate_that_overflowed_is_not_recorded(ratio: str, kind: Any, factor: float) -> None:
+    problem = bv.single_level(f="(x1**2 + x2**2)/2", x="x1 x2")
+    row = bv.verify(problem, ratio, x0=[2.0, 2.0], method=rounded_by(kind, factor=factor)).claims[0]
+    assert (row.verdict, row.reason) == ("undecided", "not recorded: x[0, 1] (8 of 8 places)")

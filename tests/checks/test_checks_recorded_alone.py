@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
@@ -42,8 +43,8 @@ def run_of(
     return Run("m", "p", np.array([3.0, -5.0]), "finished", trace=trace, parameters=MappingProxyType({}), **given)
 
 
-def recorded(own: bool = False, **more: Any) -> RecordedRun:
-    return RecordedRun(run_of(**more), own)
+def recorded(own: bool = False, restarts: bool | None = None, **more: Any) -> RecordedRun:
+    return RecordedRun(run_of(**more), own, restarts)
 
 
 def numbers(value: Any) -> list[float]:
@@ -127,7 +128,7 @@ def test_points_in_many_digits_keep_them() -> None:
 def test_entry_before_the_first_is_the_recorded_start_or_the_first_point() -> None:
     starts = {"epoch": [0.0, 2.0], "w": [[7.0, 7.0], [8.0, 8.0]], "z": [[1.0, NAN], [4.0, 4.0]]}
     both = {"x": X, "w": X, "z": X}
-    run = recorded(sequences=both, starts=starts)
+    run = recorded(restarts=True, sequences=both, starts=starts)
     assert numbers(run.entry("w", 0, -1)) == [7, 7]
     assert numbers(run.entry("w", 2, -1)) == [8, 8]
     assert numbers(run.entry("w", 1, -1)) == X[3]  # no start of epoch 1: at rest
@@ -137,22 +138,33 @@ def test_entry_before_the_first_is_the_recorded_start_or_the_first_point() -> No
     for name, epoch in (("z", 0), ("z", 1), ("v", 0)):  # NaN; no row; no sequence
         with pytest.raises(EvaluationError, match="not recorded"):
             run.entry(name, epoch, -1)
-    in_order = recorded(sequences=both, starts={"w": [[7.0, 7.0], [8.0, 8.0]]})
+    in_order = recorded(restarts=True, sequences=both, starts={"w": [[7.0, 7.0], [8.0, 8.0]]})
     assert numbers(in_order.entry("w", 1, -1)) == [8, 8]
     assert numbers(in_order.entry("w", 2, -1)) == X[5]  # fewer starts than epochs
 
 
 def test_a_sequence_starts_at_rest_only_where_it_is_recorded_and_starts_at_the_first_point() -> None:
-    assert numbers(recorded(sequences={"x": X}).entry("x", 1, -1)) == X[3]
-    assert numbers(recorded(sequences={"x": X, "y": X}).entry("w", 1, -1)) == X[3]  # y is another name of w
+    assert numbers(recorded(restarts=True, sequences={"x": X}).entry("x", 1, -1)) == X[3]
+    assert numbers(recorded(restarts=True, sequences={"x": X, "y": X}).entry("w", 1, -1)) == X[3]  # another name of w
     moved = [[a, b + 1] for a, b in X]  # w[-1] is a point of its own here, as in fsba
     for sequences in ({"x": X}, {"x": X, "w": moved}, {"x": X, "w": [[NAN, NAN]] * 6}, {"x": X, "y": moved}):
         for own in (False, True):
             with pytest.raises(EvaluationError, match="not recorded: w"):
-                recorded(own, sequences=sequences).entry("w", 1, -1)
-    shorter = recorded(sequences={"x": X, "w": [[a] for a, _ in X]})
+                recorded(own, True, sequences=sequences).entry("w", 1, -1)
+    shorter = recorded(restarts=True, sequences={"x": X, "w": [[a] for a, _ in X]})
     with pytest.raises(EvaluationError, match="not recorded: w"):
         shorter.entry("w", 0, -1)
+
+
+@pytest.mark.parametrize("restarts", [None, False])
+def test_a_method_that_does_not_restart_has_no_entry_before_the_first_but_the_recorded_one(
+    restarts: bool | None,
+) -> None:
+    for name in ("x", "w"):
+        with pytest.raises(EvaluationError, match=rf"not recorded: {name}\[0, -1\]"):
+            recorded(restarts=restarts, sequences={"x": X, "w": X}).entry(name, 0, -1)
+    said = recorded(restarts=restarts, sequences={"x": X}, starts={"x": [[7.0, 7.0], [8.0, 8.0], [NAN, NAN]]})
+    assert numbers(said.entry("x", 1, -1)) == [8, 8]
 
 
 def test_what_the_paper_does_not_define_is_not_recorded() -> None:
@@ -168,6 +180,20 @@ def test_what_the_paper_does_not_define_is_not_recorded() -> None:
     short = recorded(sequences={"x": X, "z": X[:2]})
     with pytest.raises(EvaluationError, match="not recorded"):
         short.entry("z", 1, 0)
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf, NAN])
+def test_what_overflowed_is_not_recorded_in_any_sequence_or_output(number: float) -> None:
+    bad = [[number, 1.0], *X[1:]]
+    for table in (np.array(bad), np.array([[mpmath.mpf(a) for a in row] for row in bad], dtype=object)):
+        run = recorded(sequences={"x": table, "y": table}, restarts=True)
+        for name, k in (("x", 0), ("y", 0), ("x", -1)):
+            with pytest.raises(EvaluationError, match=rf"not recorded: {name}\[0, {k}\]"):
+                run.entry(name, 0, k)
+        assert numbers(run.entry("y", 0, 1)) == X[1]
+        run.run = dataclasses.replace(run.run, x=table[0])
+        with pytest.raises(EvaluationError, match="not recorded: output"):
+            run.fact("output", {})
 
 
 def test_synonyms_stand_in_only_for_what_is_not_there() -> None:

@@ -663,10 +663,11 @@ def test_letters_defined_by_the_statement_or_the_claim_have_the_units_of_their_f
         ("diverged", "run", "iterations", "<=", BAD, "undecided"),
         ("interrupted", "run", "iterations", "<=", BAD, "undecided"),
         ("budget", "step", "f(x[k])", "<=", BAD, "refuted"),
-        ("budget", "step", "f(x[k])", "<=", GOOD, "holds"),
+        ("budget", "step", "f(x[k])", "<=", GOOD, "undecided"),
+        ("finished", "step", "f(x[k])", "<=", GOOD, "holds"),
         ("budget", "step", "f(output)", "<=", GOOD, "undecided"),
         ("budget", "step", "f(output)", "<=", BAD, "undecided"),
-        ("budget", "epoch", "k_end", "<=", GOOD, "holds"),
+        ("budget", "epoch", "k_end", "<=", GOOD, "undecided"),
         ("budget", "epoch", "k_end", "<=", Tally(), "undecided"),
         ("finished", "epoch", "k_end", "<=", Tally(), "not applicable"),
     ],
@@ -677,8 +678,8 @@ def test_a_run_cut_short(status: str, over: str, left: str, op: str, tally: Tall
     if found == "undecided":
         kind = "budget: the run was not finished" if status == "budget" else f"the run ended as {status}"
         assert kind in reason
-    if (found, status, over) == ("holds", "budget", "step"):
-        assert reason == "over the first 5 iterations (budget)"
+    if tally is GOOD and over != "run" and left != "f(output)" and found == "undecided":
+        assert reason == "budget: the run was not finished; so far, 5 iterations, it holds"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from bilevel_verify.checks.claims.decide import Judgement, Tally, guarded, judge
 from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.claims.facts import needs_epochs, rests_on_the_epoch
 from bilevel_verify.checks.claims.formal import holds_formally
-from bilevel_verify.checks.claims.recorded import HOW, RecordedRun
+from bilevel_verify.checks.claims.recorded import HOW, NO_ROWS, RecordedRun
 from bilevel_verify.checks.claims.values import EvaluationError, NoStepError
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.numbers.trees import Bound
@@ -72,6 +72,8 @@ def judge_claims(
     lost = [j for j in found if trajectory.flat and needs_epochs(j.claim, trajectory.restarts)]
     give_up(lost, f"not recorded: epochs ({HOW})")
     open_ = [judged for judged in found if judged not in lost]
+    if not epochs and not truncated:
+        give_up([j for j in open_ if j.claim.over != "run"], f"not recorded: iterates ({NO_ROWS})")
     for epoch in epochs:
         if truncated and epoch == epochs[-1] and trajectory.k_end(epoch) == 0:
             break  # begun, but cut short before its first iteration
@@ -92,7 +94,7 @@ def judge_claims(
         forget()
     for judged in open_:
         if judged.claim.over == "run":
-            at_places(judged, [{"t": epochs[-1]}])
+            at_places(judged, [trajectory.end()])
     return found
 
 

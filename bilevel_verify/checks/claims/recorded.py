@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,13 @@ from bilevel_verify.numbers.trees import Bound
 EPOCHS_UNKNOWN = 0
 """``Run.epochs`` of a run whose solver did not say where its epochs begin."""
 HOW = "hand back a list of epochs, or bv.Trajectory(epochs=[[x00, x01, ...], ...])"
+OF_ROWS = frozenset({"k_end", "ended_by_restart", "last_epoch", "iterations", "epochs", "x_int"})
+"""Facts that are read off the rows of a run."""
+NO_ROWS = "the run has no x[k] or x[t, k]"
 STARTS_AT_REST = ("x", "w")
 """Sequences whose entry -1 is the first point where the trace has none and their entry 0 is that point: a method that
-starts at rest has ``x[-1] = x[0] = w[0] = w[-1]``; of any other ``w``, recorded or not, nothing is known.
+restarts starts at rest, ``x[-1] = x[0] = w[0] = w[-1]``; of any other ``w``, recorded or not, nothing is known. Nor is
+there an entry -1 of any other method, or of printed steps that do not assign it.
 """
 SYNONYMS = {"ghat": ("u",), "u": ("ghat",), "w": ("y",)}
 """Other names under which a trace without that sequence may have it."""
@@ -37,6 +42,9 @@ class RecordedRun:
     run : the run; its trace may hold floats or multi-precision numbers.
     own : a solver of the user made it. ``restarts`` : whether the method that it stands for does; None: not known.
     """
+
+    start: NDArray[np.float64] | None = None
+    """What printed steps were given as ``x_int``; of any other method it is the first point."""
 
     def __init__(self, run: Run, own: bool = False, restarts: bool | None = None) -> None:
         self.run, self.trace, self.own, self.restarts = run, run.trace, own, restarts
@@ -76,6 +84,10 @@ class RecordedRun:
     def k_end(self, epoch: int) -> int:
         """Index of the last iterate of an epoch."""
         return self._last[epoch]
+
+    def end(self) -> dict[str, int]:
+        """The place of a claim over the whole run: its last epoch, if it has one."""
+        return {"t": self.epochs[-1]} if self._last else {}
 
     def ended_by_restart(self, epoch: int) -> bool:
         """Whether a restart ended the epoch: another one follows, or the run says so of its last."""
@@ -126,7 +138,7 @@ class RecordedRun:
         known = name in self.trace.sequences
         for candidate in (name,) if known else SYNONYMS.get(name, ()):
             row = self._raw(candidate, epoch, k)
-            if row is None and k == -1 and name in STARTS_AT_REST:
+            if row is None and k == -1 and self.restarts and name in STARTS_AT_REST:
                 row = self._at_rest(candidate, epoch)
             if row is not None:
                 return row
@@ -175,6 +187,8 @@ class RecordedRun:
 
     def fact(self, name: str, bound: Bound) -> Value:
         """Facts about the epoch in force (``bound["t"]``) or the whole run."""
+        if not self._last and name in OF_ROWS:
+            raise EvaluationError(f"not recorded: {name} ({NO_ROWS})")
         match name:
             case "k_end":
                 self._need_rows([int(bound["t"])])
@@ -188,10 +202,23 @@ class RecordedRun:
             case "epochs":
                 return Fraction(self.run.epochs)
             case "output":
-                return vector(self.run.x)
+                output = _defined(self.run.x)
+                if output is None:
+                    raise EvaluationError("not recorded: output (it is no finite number)")
+                return vector(output)
             case "x_int":
-                return self.entry("x", self.epochs[0], 0)
+                return self._first() if self.start is None else self._start(self.start)
         raise KeyError(name)
+
+    def _first(self) -> Value:
+        return self.entry("x", self.epochs[0], 0)
+
+    def _start(self, start: NDArray[np.float64]) -> Value:
+        """What the steps were given, which need not be their x[0]; the same object where it is."""
+        first = self._raw("x", self.epochs[0], 0)
+        if first is not None and np.array_equal(first, start):
+            return self._first()
+        return vector(start)
 
     def iterations(self) -> int:
         """Outer iterations over all epochs, from the trace while it is whole.
@@ -232,8 +259,8 @@ class _Blurred(RecordedRun):
 
 
 def _defined(row: NDArray[np.object_] | NDArray[np.float64]) -> Any | None:
-    """The row, or None where the paper does not define that entry (NaN)."""
-    flat = np.asarray(row).ravel()
+    """The row, or None where the paper does not define that entry (NaN) or where a run in floats overflowed (inf)."""
+    flat: Any = np.asarray(row).ravel()
     if flat.dtype == object:
-        return None if any(number != number for number in flat) else flat
-    return None if bool(np.isnan(flat).any()) else flat
+        return flat if all(abs(number) < inf for number in flat) else None
+    return flat if bool(np.isfinite(flat).all()) else None

@@ -24,7 +24,7 @@ from bilevel_verify.checks.instances.case import Case
 from bilevel_verify.checks.instances.functions import ProblemFunctions
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.instances.tabulate import tabulate
-from bilevel_verify.checks.solvers.running import joined
+from bilevel_verify.checks.solvers.running import joined, restarts_of
 from bilevel_verify.methods.run import ENDED, Run, Trace
 from bilevel_verify.theorems.card import Claim
 
@@ -86,7 +86,8 @@ class BlockJudge:
         case, x = self.case, np.asarray(block.sequences["x"][-1] if run is None else run.x)
         recent = block if self._rows is None else joined([_last_rows(self._rows), block])
         self._rows = block if self._rows is None else joined([self._rows, block])
-        self._trajectory = case.trajectory = RecordedRun(_run_of(self._rows, x))
+        restarts = restarts_of(case.request.statement)
+        self._trajectory = case.trajectory = RecordedRun(_run_of(self._rows, x), restarts=restarts)
         truth, lam = case.instance.truth, case.precise.lam if case.precise is not None else None
         if case.problem.kind != "simple_bilevel":
             points = RecordedRun(_run_of(recent, x)).upper_points(case.problem.dx)

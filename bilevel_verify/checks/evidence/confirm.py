@@ -6,11 +6,13 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bilevel_verify.checks.claims.claims import Judged, judge_claims
 from bilevel_verify.checks.claims.decide import Tally
 from bilevel_verify.checks.claims.facts import reads_iterates, rests_on_the_end
 from bilevel_verify.checks.claims.growth import stays_violated
-from bilevel_verify.checks.evidence.runs import rerun
+from bilevel_verify.checks.evidence.runs import rerun, run_of
 from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.solvers.coarseness import share_of
 from bilevel_verify.checks.verdicts.verdict import Verdict
@@ -66,6 +68,9 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
         return "undecided", f"precision: {reason} in float64, but not in {DIGITS} digits"
     if _is_rounding(judged.tally, tally, reads_iterates(judged.claim)):
         return "undecided", f"tie: the sides agree up to the rounding of the run, in float64 and in {DIGITS} digits"
+    rounds = _rounds(case, run) if callable(case.request.method) else ""
+    if rounds:
+        return "undecided", f"precision: {reason}; the solver may round in {DIGITS} digits, too: {rounds}"
     return "refuted", f"{reason}; confirmed in {DIGITS} digits"
 
 
@@ -92,6 +97,23 @@ def _may_hold(case: Case, fine: Tally) -> bool:
     if fine.tightest is None or not fine.tightest.margin > MET:
         return False  # the run in many digits rounds, too: sides this near to each other are equal
     return not any(premise.along for premise in case.premises) and sum(case.run.counts.values()) <= SHORT
+
+
+def _rounds(case: Case, found: Run) -> str:
+    """Why the second run of a solver of the user may have rounded as its first one did; empty if it did not.
+
+    It carries many digits if what no float resolves in the answers of its oracles (in its start, if it asks none) moves
+    each of its iterates. How coarsely one rounds that does not move, nobody knows.
+    """
+    what = "answers" if any(found.counts.values()) else "start"
+    try:
+        other = run_of(case, digits=DIGITS, record="all", budget={"calls": MOST_CALLS}, disturbed=what)
+    except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError) as error:
+        return f"it does not run with other {what} ({error})"
+    rows, moved = np.asarray(found.trace.x), np.asarray(other.trace.x)
+    if any(bool(np.all(a == b)) for a, b in zip(rows[1:], moved[1:])):
+        return f"what no float resolves in its {what} does not move all of its iterates"
+    return ""
 
 
 def _beyond_rounding(case: Case, judged: Judged, reason: str, error: Exception) -> tuple[Verdict, str]:

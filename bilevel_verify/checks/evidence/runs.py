@@ -44,7 +44,13 @@ def run_of(case: Case, **more: Any) -> Run:
         what = request.statement.algorithm if name == "literal" else name
         letters = letters_of_method(name) or set(parameters)
         numbers = sorted((n, str(p)) for n, p in parameters.items() if n in letters)
-        ingredients = (request.card.key, what, numbers, sorted(options.items(), key=lambda pair: pair[0]))
+        ingredients = (
+            request.card.key,
+            request.card.digest,
+            what,
+            numbers,
+            sorted(options.items(), key=lambda pair: pair[0]),
+        )
         key = f"{case.problem.content_hash()} {ingredients} {case.instance.start.tolist()}"
     if key in _RUNS:
         return _RUNS[key]
@@ -73,4 +79,7 @@ def rerun(case: Case, digits: int, calls: int, iterations: int | None = None) ->
 
 def recorded(case: Case, run: Run) -> RecordedRun:
     """A run of the method of a case, as its claims see it."""
-    return RecordedRun(run, callable(case.request.method), restarts_of(case.request.statement))
+    found = RecordedRun(run, callable(case.request.method), restarts_of(case.request.statement))
+    if run.method.startswith(f"{LITERAL}:"):
+        found.start = case.instance.start
+    return found

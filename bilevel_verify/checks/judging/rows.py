@@ -78,7 +78,7 @@ def as_claimed(case: Case, claim: Claim, outcome: tuple[Verdict, str], *links: L
 
 
 def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tuple[Verdict, str]:
-    """A run that was cut short decides nothing about its end, unless what is violated now stays violated."""
+    """A run that was cut short decides nothing about what was not run, unless what is violated now stays violated."""
     assert case.run is not None
     status = case.run.status
     if case.below_precision:
@@ -92,7 +92,10 @@ def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tup
             return verdict, f"{reason}; the run was not even finished"
         return "undecided", status_reason(status, case.run.note)
     if verdict == "holds":
-        return verdict, f"over the first {case.run.iterations} iterations ({status})"
+        return (
+            "undecided",
+            f"{status_reason(status, case.run.note)}; so far, {case.run.iterations} iterations, it holds",
+        )
     return verdict, reason
 
 

@@ -127,7 +127,7 @@ def _epoch_for(claim: Claim, case: Case) -> int | None:
     if case.trajectory is None:
         return None
     if not case.below_precision or case.whole:
-        return case.trajectory.epochs[-1]
+        return case.trajectory.end().get("t")
     ended = [epoch for epoch in case.trajectory.epochs if case.trajectory.ended_by_restart(epoch)]
     return ended[-1] if ended and claim.over == "epoch" else None
 

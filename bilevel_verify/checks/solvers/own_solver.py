@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -52,13 +53,14 @@ def run_own(
     """
     digits = options.get("digits")
     calls = _calls(options.get("budget"))
+    of_digits = partial(_in_digits, disturbed=options.get("disturbed"))
     precision: AbstractContextManager[Any] = nullcontext()
     if digits is not None:
         import mpmath
 
         precision = mpmath.workdps(digits)
     with precision:
-        ask = _in_floats if digits is None else _in_digits
+        ask = _in_floats if digits is None else of_digits
         result, start, asked, unit = ask(problem, solver, parameters, x0, calls)
         run = _run_of(problem, result, start, parameters, options, restarts, _name(solver))
         return replace(_counted(run, asked), rounding=max(unit, coarsest(result)))
@@ -112,13 +114,23 @@ def _remedy(error: Exception, parameters: Mapping[str, object]) -> str:
 
 
 def _in_digits(
-    problem: Problem, solver: Callable[..., object], parameters: Mapping[str, object], x0: np.ndarray, calls: int | None
+    problem: Problem,
+    solver: Callable[..., object],
+    parameters: Mapping[str, object],
+    x0: np.ndarray,
+    calls: int | None,
+    disturbed: str | None = None,
 ) -> tuple[Any, np.ndarray, Oracles, float]:
-    """The same on arrays of mpmath numbers; a solver that cannot do with them says so by raising."""
-    from bilevel_verify.oracles.precise import PreciseOracles
+    """The same on arrays of mpmath numbers; a solver that cannot do with them says so by raising.
 
-    asked = PreciseOracles(problem, budget=calls)
+    ``disturbed`` : its ``answers``, or its ``start``, are off by what no float resolves.
+    """
+    from bilevel_verify.oracles.precise import DisturbedOracles, PreciseOracles, off
+
+    asked = (DisturbedOracles if disturbed == "answers" else PreciseOracles)(problem, budget=calls)
     start = np.array([_precise(float(a)) for a in x0], dtype=object)
+    if disturbed == "start":
+        start = off(start, 0)
     numbers = {name: _precise(value) for name, value in parameters.items()}
     try:
         result = solver(HandedOracles(asked), start.copy(), numbers)

@@ -61,6 +61,7 @@ class Expressions:
         self.order: list[Key] = []
         self.given: Mapping[str, Any] = {}
         self.reads: list[Value] | None = None
+        self.points: dict[tree.Node, tuple[list[Value], Value]] = {}
         self.line = ""
         self.done = 0
 
@@ -70,8 +71,6 @@ class Expressions:
         if isinstance(value, np.ndarray | list | tuple):
             return self.field.vector(list(value))
         return self.field.number(value)
-
-    # --- statements ---------------------------------------------------------------------------------------------------
 
     # --- expressions --------------------------------------------------------------------------------------------------
 
@@ -257,15 +256,33 @@ class Expressions:
         if any(isinstance(a, tree.Letter) and a.name == "_" for a in node.arguments):
             return self.partial(node)
         name = node.function
-        values = [self.value(a) for a in node.arguments]
         held = self.letters.get(name)
-        if callable(held):
-            return self.applied(name, held, values)
+        if not callable(held):
+            held = None if name in self.library else self.functions.get(name)
+        if held is not None:
+            return self.applied(name, held, [self.point(a) for a in node.arguments])
+        values = [self.value(a) for a in node.arguments]
         if name in self.library:
             return self.run_other(self.library[name], values)
-        if name in self.functions:
-            return self.applied(name, self.functions[name], values)
         return self.builtin(name, values)
+
+    def point(self, node: tree.Node) -> Value:
+        """Where a function is asked: what is computed anew from the same entries is the same object as before.
+
+        So that two parts of a gradient at ``x[k] + p`` are seen to be asked at one point.
+        """
+        outer, self.reads = self.reads, []
+        value = self.value(node)
+        mine, self.reads = self.reads, outer
+        if outer is not None:
+            outer.extend(mine)
+        if isinstance(node, tree.Letter | tree.Index) or not (is_array(value) or is_number(value)):
+            return value
+        reads, before = self.points.get(node, ([], None))
+        if len(reads) == len(mine) and all(a is b for a, b in zip(reads, mine)) and same(before, value):
+            return before
+        self.points[node] = mine, value
+        return value
 
     def applied(self, name: str, function: Callable[..., Value], values: list[Value]) -> Value:
         """A function of the problem at so many arguments as it takes; what they are is its own business."""

@@ -1,7 +1,8 @@
 """The functions that a pseudo-code may call, on one problem, in floats or in many digits, with their calls counted.
 
 They are evaluated from the straight-line programs of f and g directly and share nothing with the compiled oracles that
-the solvers use. Counting follows the design: one gradient at one point counts once, whichever parts are taken there.
+the solvers use. Counting follows the design: every question is a call, and the x-part and the y-part of one gradient at
+one point are one question. One point is one value that the steps hold, not another one that happens to equal it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.differentiate import gradient, hessian_product
 from bilevel_verify.symbolic.program import Program, program_of
 from bilevel_verify.theorems.pseudocode.execution import Halt
-from bilevel_verify.theorems.pseudocode.numbers import Field, Floats, LinearOperator, Value, is_number, same
+from bilevel_verify.theorems.pseudocode.numbers import Field, Floats, LinearOperator, Value, is_number
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.high_precision import HighPrecision
@@ -51,7 +52,7 @@ class LiteralFunctions:
         self.counts: Counter[str] = Counter()
         self.noise, self.used, self.random = noise, 0, np.random.default_rng(seed)
         self.lam, self.digits = lam, digits
-        self.last: dict[str, tuple[Value, ...]] = {}
+        self.halves: dict[tuple[str, tuple[int, ...]], tuple[str, Sequence[Value]]] = {}
         self.programs: dict[str, Program] = {}
 
     @cached_property
@@ -93,17 +94,23 @@ class LiteralFunctions:
         return self._run(name, name, point)[0]
 
     def gradient(self, name: str, part: str, *point: Value) -> Value:
-        """Gradient, or its x- or y-part; parts taken at one point count once."""
-        key = f"grad_{name}"
-        before = self.last.get(key)
-        if before is None or len(before) != len(point) or not all(same(a, b) for a, b in zip(before, point)):
-            self.counts[key] += 1
-            self.last[key] = tuple(point)
+        """Gradient, or its x- or y-part."""
+        self.count_gradient(f"grad_{name}", part, point)
         if part == "both" and self.problem.dy and len(point) == 2:
             wanted = [*self.xs, *self.ys]
         else:
             wanted = self.ys if part == "y" else self.xs
         return self.field.vector(self._run(f"grad_{name}_{part}", name, point, wanted))
+
+    def count_gradient(self, key: str, part: str, point: Sequence[Value]) -> None:
+        """A call, unless it is the other part of a gradient of which one part was asked at these very values."""
+        place = key, tuple(map(id, point))
+        asked, _ = self.halves.pop(place, ("", ()))
+        if {asked, part} == {"x", "y"}:
+            return
+        self.counts[key] += 1
+        if part != "both":
+            self.halves[place] = part, point  # the values are kept, so that their ids stay their own
 
     def penalty_gradient(self, x: Value, y: Value) -> Value:
         """Gradient in y of ``f + lam g`` (the term of ``L_lam`` without y does not matter); one gradient of each."""

@@ -127,7 +127,7 @@ def trace_of(done: Execution, problem: Problem) -> Trace:
     """Rows (t, k) of everything that the algorithm indexes by (t, k), or by k alone (one epoch)."""
     points = {name: _by_pair(entries) for name, entries in done.sequences.items() if name in SEQUENCES}
     outer = points.get("x", {})
-    keys = sorted({key for key in outer if key[1] >= 0})
+    keys = sorted({key for key in outer if min(key) >= 0})
     rows = {key: place for place, key in enumerate(keys)}
     epochs = 1 + max((t for t, _ in keys), default=0)
     sequences: dict[str, np.ndarray] = {}
@@ -140,7 +140,7 @@ def trace_of(done: Execution, problem: Problem) -> Trace:
         for (t, k), value in entries.items():
             if (t, k) in rows:
                 table[rows[t, k]] = value
-            elif k == -1 and t < epochs:
+            elif k == -1 and 0 <= t < epochs:
                 first[t] = value
         sequences[name] = table
         if any(k == -1 for _, k in entries):

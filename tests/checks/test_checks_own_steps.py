@@ -1,0 +1,228 @@
+"""The steps that a card prints itself: what they ask is counted, and what they never made is not there.
+
+A stranger's cards (28 November): every one of these rows once said something that is false.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import bilevel_verify as bv
+from bilevel_verify.theorems.pseudocode import literal
+
+HEAD = """
+[paper]
+key = "own"
+[units]
+F = "f"
+X = "x"
+[letters]
+L = { unit = "F/X**2", domain = "(0, oo)", from = "constants" }
+eta = { unit = "X**2/F", domain = "(0, oo)" }
+K = { unit = "1", domain = "integers 1.." }
+[settings.main.parameters]
+eta = "1/L"
+K = "4"
+[[theorem]]
+id = "t"
+algorithm = "a"
+settings = ["main"]
+"""
+DESCENT = """
+k = 0; x[0] = x_int
+while k < K:
+    d = grad_f(x[k])
+    x[k+1] = x[k] - eta*d
+    k = k + 1
+return x[k]
+"""
+HALF = "x1**2/2"
+"""With eta = 1/L the second iterate is the minimiser, and so are all later ones."""
+
+
+def claim(name: str, over: str, left: str, right: str, where: str = "") -> str:
+    more = f'  where = ["{where}"]\n' if where else ""
+    return f'  [[theorem.claim]]\n  id = "{name}"\n  over = "{over}"\n  left = "{left}"\n  right = "{right}"\n{more}'
+
+
+def card_of(folder: Path, claims: str, steps: str = DESCENT, eta: str = "1/L") -> bv.Card:
+    inputs = '[[algorithm]]\nid = "a"\ninputs = ["x_int", "eta", "K"]\n'
+    text = HEAD.replace('eta = "1/L"', f'eta = "{eta}"') + claims + inputs + f'steps = """{steps}"""\n'
+    path = folder / "own.toml"
+    path.write_text(text)
+    return bv.card(str(path))
+
+
+def said(verification: bv.Verification, name: str) -> tuple[str, str]:
+    row = [row for row in verification.claims if row.claim == name][-1]  # the last: under the conditions of the card
+    return row.verdict, row.reason or ""
+
+
+@pytest.mark.parametrize("start", [1.0, 0.0], ids=["arrives", "stands still"])
+def test_every_question_of_the_steps_is_a_call_also_where_iterates_coincide(tmp_path: Path, start: float) -> None:
+    claims = claim("few", "run", "calls(grad_f)", "K - 1") + claim("all", "run", "K", "calls(grad_f)")
+    found = bv.verify(bv.single_level(f=HALF, x="x1"), card_of(tmp_path, claims), x0=[start])
+    assert said(found, "few")[0] == "refuted"
+    assert said(found, "all")[0] == "holds"
+
+
+@pytest.mark.parametrize(
+    ("steps", "calls"),
+    [
+        ("a = grad_x_f(x_int, y0); b = grad_y_f(x_int, y0)", 1),
+        ("a = grad_y_f(x_int, y0); w = x_int; b = grad_x_f(w, y0)", 1),
+        ("a = grad_x_f(x_int + x_int, y0); b = grad_y_f(x_int + x_int, y0)", 1),
+        ("a = grad_x_f(x_int, y0); c = grad_x_f(2*x_int, y0); b = grad_y_f(x_int, y0); d = grad_y_f(2*x_int, y0)", 2),
+        ("w = x_int; a = grad_x_f(w + x_int, y0); w = 1*w; b = grad_y_f(w + x_int, y0)", 2),
+        ("a = grad_x_f(x_int, y0); b = grad_x_f(x_int, y0)", 2),
+        ("a = grad_x_f(x_int, y0); b = grad_y_f(x_int, y0); c = grad_x_f(x_int, y0)", 2),
+        ("a = grad_f(x_int, y0); b = grad_f(x_int, y0)", 2),
+        ("a = grad_f(x_int, y0); b = grad_y_f(x_int, y0)", 2),
+        ("a = grad_x_f(x_int, y0); y = y0 + 0*y0; b = grad_y_f(x_int, y)", 2),
+    ],
+)
+@pytest.mark.parametrize("digits", [None, 30])
+def test_the_two_parts_of_a_gradient_at_one_point_are_one_call_and_nothing_else_is(
+    tmp_path: Path, steps: str, calls: int, digits: int | None
+) -> None:
+    """One point is what the steps hold under a name, or compute from the same names: not an equal one."""
+    inputs = '[[algorithm]]\nid = "a"\ninputs = ["x_int", "y0"]\n'
+    path = tmp_path / "own.toml"
+    path.write_text(HEAD + inputs + f'steps = """\n{steps}\nreturn x_int\n"""\n')
+    problem = bv.bilevel(f="x1**2 + x1*y1", g="y1**2 - x1*y1", x="x1", y="y1")
+    options = literal.Options(y0=[2.0], digits=digits)
+    _, functions = literal.execute(bv.card(str(path)), "a", problem, {}, [1.0], options)
+    assert functions.counts["grad_f"] == calls
+
+
+def test_an_entry_that_the_steps_never_assign_is_not_recorded(tmp_path: Path) -> None:
+    claims = claim("apart", "step", "norm(x[0])/10**6", "norm(x[k] - x[k-1])")
+    claims += claim("later", "step", "norm(x[0])/10**6", "norm(x[k] - x[k-1])", "k >= 1")
+    claims += claim("before", "run", "norm(x[0] - x[-1])", "0")
+    problem = bv.single_level(f="x1**2 + x2**2/2", x="x1 x2")
+    found = bv.verify(problem, card_of(tmp_path, claims), x0=[1.0, 2.0])
+    assert said(found, "apart") == ("undecided", "not recorded: x[0, -1] (1 of 4 places)")
+    assert said(found, "before") == ("undecided", "not recorded: x[0, -1] (1 of 1 places)")
+    assert said(found, "later")[0] == "holds"
+
+
+def test_an_entry_before_the_first_that_the_steps_assign_is_what_they_assign(tmp_path: Path) -> None:
+    steps = DESCENT.replace("x[0] = x_int", "x[0] = x_int; x[-1] = 2*x_int")
+    found = bv.verify(
+        bv.single_level(f="x1**2", x="x1"),
+        card_of(tmp_path, claim("before", "run", "norm(x[-1] - 2*x[0])", "0"), steps),
+        x0=[1.0],
+    )
+    assert said(found, "before")[0] == "holds"
+
+
+def test_an_epoch_before_the_first_is_no_row_of_the_last(tmp_path: Path) -> None:
+    """``x[-1, -1]`` was written where the entry -1 of the last epoch stands."""
+    steps = """
+x[0,0] = x_int; x[0,-1] = x_int; x[-1,-1] = 5*x_int; x[-1,0] = 7*x_int
+x[0,1] = x[0,0] - eta*grad_f(x[0,0])
+return x[0,1]
+"""
+    claims = claim("before", "run", "norm(x[0,-1] - x[0,0])", "0") + claim("epochs", "run", "epochs", "1")
+    claims += claim("other", "run", "norm(x[-1,0])", "100")
+    found = bv.verify(bv.single_level(f="x1**2", x="x1"), card_of(tmp_path, claims, steps), x0=[1.0])
+    assert said(found, "before")[0] == "holds"
+    assert said(found, "epochs")[0] == "holds"
+    assert said(found, "other") == ("undecided", "not recorded: x[-1, 0] (1 of 1 places)")
+
+
+@pytest.mark.parametrize("budget", [1, 2, 3])
+def test_a_run_without_an_iterate_decides_nothing(tmp_path: Path, budget: int) -> None:
+    claims = claim("few", "run", "calls(grad_f)", "K - 1") + claim("long", "run", "K", "iterations")
+    claims += claim("ends", "epoch", "k_end", "3") + claim("down", "step", "f(x[k+1])", "f(x[k])")
+    found = bv.verify(bv.single_level(f=HALF, x="x1"), card_of(tmp_path, claims), x0=[1.0], budget=budget)
+    assert {said(found, name) for name in ("few", "long", "ends", "down")} == {
+        ("undecided", "budget: the run was not finished")
+    }
+
+
+def test_what_is_read_off_iterates_is_not_recorded_where_the_steps_number_none(tmp_path: Path) -> None:
+    steps = """
+x = x_int; k = 0
+while k < K:
+    x = x - eta*grad_f(x)
+    k = k + 1
+return x
+"""
+    claims = claim("calls", "run", "calls(grad_f)", "K") + claim("away", "run", "norm(output)", "0")
+    claims += claim("long", "run", "K", "iterations") + claim("one", "run", "epochs", "1")
+    claims += claim("start", "run", "norm(x_int)", "1") + claim("down", "step", "f(x[k+1])", "f(x[k])")
+    found = bv.verify(bv.single_level(f=HALF, x="x1"), card_of(tmp_path, claims, steps), x0=[1.0])
+    assert said(found, "calls")[0] == said(found, "away")[0] == "holds"
+    for name, fact in (("long", "iterations"), ("one", "epochs"), ("start", "x_int"), ("down", "iterates")):
+        assert said(found, name)[0] == "undecided"
+        assert said(found, name)[1].startswith(f"not recorded: {fact}")
+
+
+def test_a_card_whose_steps_were_changed_is_run_again(tmp_path: Path) -> None:
+    """The run of a card is kept for its other statements: of these steps, not of any of that name."""
+    problem, counted = bv.single_level(f=HALF, x="x1"), claim("calls", "run", "calls(grad_f)", "K")
+    twice = DESCENT.replace("d = grad_f(x[k])", "d = grad_f(x[k]); e = grad_f(x[k])")
+    for place, (steps, verdict) in enumerate([(DESCENT, "holds"), (twice, "refuted")]):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        found = bv.verify(problem, card_of(folder, counted, steps), x0=[1.0])
+        assert said(found, "calls")[0] == verdict
+
+
+def test_what_holds_at_the_steps_that_a_budget_left_is_open_and_what_breaks_there_is_not(tmp_path: Path) -> None:
+    """Heavy ball: one later step climbs a part in 10^9 too far, which a budget of ten statements does not see."""
+    steps = """
+k = 0; x[0] = x_int; m = 0*x_int
+while k < K:
+    m = m/2 - eta*grad_f(x[k])
+    x[k+1] = x[k] + m
+    k = k + 1
+return x[k]
+"""
+    claims = claim("bounded", "step", "f(x[k+1]) - f(x[k])", "439453093/32000000000")
+    claims += claim("wrong", "step", "f(x[0])", "f(x[k+1])")
+    problem, card = bv.single_level(f="x1**2/2 + x2**2/4", x="x1 x2"), card_of(tmp_path, claims, steps, "3/(2*L)")
+    whole = bv.verify(problem, card, x0=[2.0, 1.25])
+    cut = bv.verify(problem, card, x0=[2.0, 1.25], budget=10)
+    assert said(cut, "wrong")[0] == "refuted"
+    assert said(whole, "bounded")[0] == "refuted"
+    assert said(cut, "bounded")[0] == "undecided"
+    assert said(cut, "bounded")[1].startswith("budget: the run was not finished; so far, ")
+
+
+@pytest.mark.parametrize(
+    ("line", "left", "right"),
+    [
+        ("x[k+1] = x[k] + 1/3", "1/3", "norm(x[k+1] - x[k])"),
+        ("w[k] = x[k]/3; x[k+1] = 3*w[k]", "norm(x[k])", "3*norm(w[k])"),
+        ("w[k] = x[k]/3; x[k+1] = 3*w[k]", "3*norm(w[k])", "norm(x[k])"),
+        ("y[k] = x[k] - eta*grad_f(x[k]); x[k+1] = y[k] + 1/7", "norm(x[k+1] - y[k])", "1/7"),
+        ("y[k] = x[k] - eta*grad_f(x[k]); x[k+1] = y[k] + 1/7", "1/7", "norm(x[k+1] - y[k])"),
+        ("y[k] = x[k] + 1/7; x[k+1] = y[k] - 1/7", "norm(x[k+1] - x[k])", "0"),
+    ],
+)
+def test_an_equality_of_the_steps_is_not_refuted_by_the_rounding_of_the_run_in_many_digits(
+    tmp_path: Path, line: str, left: str, right: str
+) -> None:
+    steps = f"k = 0; x[0] = x_int\nwhile k < K:\n    {line}\n    k = k + 1\nreturn x[k]"
+    wide = claim("off", "step", f"{left} + 1/10**9", right)
+    card = card_of(tmp_path, claim("equal", "step", left, right) + wide, steps)
+    found = bv.verify(bv.single_level(f="x1**2/2 + cos(x1)/4", x="x1"), card, x0=[1.0])
+    assert said(found, "equal")[0] in ("holds", "undecided")
+    assert said(found, "off")[0] == "refuted"
+
+
+def test_the_start_of_a_claim_is_what_the_steps_were_given(tmp_path: Path) -> None:
+    moved = DESCENT.replace("x[0] = x_int", "x[0] = 100*x_int")
+    claims = claim("same", "run", "norm(x[0] - x_int)", "0") + claim("far", "run", "99*norm(x_int)", "norm(x[0])")
+    claims += claim("low", "run", "f(x_int)", "50*f(x_int)") + claim("less", "run", "50*f(x_int)", "f(x[0])")
+    problem = bv.single_level(f="x1**2/2 + cos(x1)/4", x="x1")
+    found = bv.verify(problem, card_of(tmp_path, claims, moved), x0=[1.0])
+    verdicts = {name: said(found, name)[0] for name in ("same", "far", "low", "less")}
+    assert verdicts == {"same": "refuted", "far": "holds", "low": "holds", "less": "holds"}
+    (tmp_path / "plain").mkdir()
+    plain = bv.verify(problem, card_of(tmp_path / "plain", claims), x0=[1.0])
+    assert said(plain, "same")[0] == "holds"
