@@ -226,3 +226,25 @@ def test_the_start_of_a_claim_is_what_the_steps_were_given(tmp_path: Path) -> No
     (tmp_path / "plain").mkdir()
     plain = bv.verify(problem, card_of(tmp_path / "plain", claims), x0=[1.0])
     assert said(plain, "same")[0] == "holds"
+
+
+@pytest.mark.parametrize(
+    ("steps", "first", "count"),
+    [
+        (
+            "k = 5; x[5] = x_int\nwhile k < 5 + K:\n    x[k+1] = x[k] - eta*grad_f(x[k])\n    k = k + 1\nreturn x[k]\n",
+            5,
+            4,
+        ),
+        ("k = 0; x[0] = x_int\nwhile k < K:\n    x[k+2] = x[k] - eta*grad_f(x[k])\n    k = k + 2\nreturn x[k]\n", 0, 2),
+    ],
+    ids=["begins at 5", "every second"],
+)
+def test_steps_are_those_that_were_made(tmp_path: Path, steps: str, first: int, count: int) -> None:
+    claims = claim("first", "step", str(first), "k") + claim("late", "step", str(first + 1), "k")
+    claims += claim("few", "run", "iterations", str(count)) + claim("fewer", "run", "iterations", str(count - 1))
+    claims += claim("passes", "run", "calls(grad_f)", "iterations")
+    found = bv.verify(bv.single_level(f=HALF, x="x1"), card_of(tmp_path, claims, steps, eta="1/(2*L)"), x0=[1.0])
+    verdicts = {name: said(found, name)[0] for name in ("first", "late", "few", "fewer", "passes")}
+    wanted = {"first": "holds", "late": "refuted", "few": "holds", "fewer": "refuted", "passes": "holds"}
+    assert verdicts == wanted

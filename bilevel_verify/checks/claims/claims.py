@@ -163,7 +163,7 @@ def over_epoch(judged: Judged, trajectory: RecordedRun, epoch: int) -> None:
     claim = judged.claim
     bound: dict[str, Any] = {"t": epoch}
     if claim.over == "step" and "k" not in claim.for_:
-        at_places(judged, [{"t": epoch, "k": k} for k in range(trajectory.k_end(epoch))])
+        at_places(judged, [{"t": epoch, "k": k} for k in trajectory.steps(epoch)])
         return
     if claim.over == "epoch" and "k" not in claim.for_:
         bound["k"] = trajectory.k_end(epoch)

@@ -101,7 +101,7 @@ def run(
     done, functions = execute(card, printed, problem, parameters, x0, Options(**options))
     trace = trace_of(done, problem)
     epochs = int(trace.epoch.max(initial=0)) + 1
-    lengths = [int(trace.k[trace.epoch == t].max(initial=0)) for t in range(epochs)]
+    lengths = [max(0, int(np.count_nonzero(trace.epoch == t)) - 1) for t in range(epochs)]
     finding = done.findings[0] if done.findings else None
     status: Status = "finished" if finding is None else STATUS.get(finding.kind, "interrupted")
     last = trace.sequences["x"][-1] if "x" in trace.sequences and len(trace) else np.atleast_1d(np.asarray(x0, float))
