@@ -87,10 +87,15 @@ class RecordedRun:
 
     def steps(self, epoch: int) -> list[int]:
         """Indices from which a step of the epoch begins: printed steps may start elsewhere than at 0, or skip some."""
-        if not self.complete(epoch):
+        if not self._printed:
             return list(range(self.k_end(epoch)))
         first, end = self._span[epoch]
         return [int(k) for k in self._k[first : end - 1] if k >= 0]
+
+    @property
+    def _printed(self) -> bool:
+        """Whether the run is one of steps that a card prints, which are never thinned."""
+        return self.run.method.startswith("literal:")
 
     def end(self) -> dict[str, int]:
         """The place of a claim over the whole run: its last epoch, if it has one."""
@@ -235,9 +240,7 @@ class RecordedRun:
         EvaluationError : a solver of the user handed back a trace with gaps; its own word about the number is no count.
         """
         self._need_rows(self.epochs)
-        if self.thinned:
-            return int(self.run.iterations)
-        return sum(len(self.steps(epoch)) for epoch in self.epochs)
+        return int(self.run.iterations) if self.thinned or self._printed else sum(self._last.values())
 
     def _need_rows(self, epochs: list[int]) -> None:
         """A solver of the user must have handed back every row of the epochs whose iterations are counted."""
