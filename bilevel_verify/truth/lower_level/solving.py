@@ -23,8 +23,8 @@ from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes, float_inverse,
 from bilevel_verify.truth.arithmetic.definite import positive_definite, positive_definite_ball
 from bilevel_verify.truth.functions.model import Function, Model, where_valued
 from bilevel_verify.truth.lower_level.brackets import ball_bracket, bracket, by_slopes
-from bilevel_verify.truth.lower_level.newton import Local, Minimised, columns, evaluate, local_of, minimise, penalty_of
-from bilevel_verify.truth.lower_level.starts import lowest_places
+from bilevel_verify.truth.lower_level.newton import Local, Minimised, evaluate, local_of, minimise, penalty_of
+from bilevel_verify.truth.lower_level.starts import lowest
 
 if TYPE_CHECKING:
     import flint
@@ -101,23 +101,11 @@ class LowerLevel:
             Y0 = self.default_start(len(X)) if lam is None else self.solve(X).y
         found = minimise(self.local(lam), X, Y0, low, high)
         if alone and not self.convex:
-            found = self._lowest(X, found, low, high)
+            found = lowest(self.lower, X, found, low, high)
         failed = np.flatnonzero(~found.converged)
         if not failed.size or (failed.size == len(X) and len(X) == 1):
             return found
         return self._again(X, lam, found, failed, low, high)
-
-    def _lowest(self, X: FloatArray, found: Minimised, low: FloatArray, high: FloatArray) -> Minimised:
-        """Of several minimisers the lowest one that is found, row by row."""
-        for start in lowest_places(self.lower, X, low, high):
-            found = self._lower_of(X, found, minimise(self.local(None), X, start, low, high))
-        return found
-
-    def _lower_of(self, X: FloatArray, one: Minimised, other: Minimised) -> Minimised:
-        first, second = (evaluate(self.lower.program, columns(X, m.y), len(X))[:, 0] for m in (one, other))
-        lower = other.converged & (~one.converged | (second < first - 1e-12 * (1 + np.abs(first))))
-        pairs = [(getattr(one, name), getattr(other, name)) for name in ("y", "residual", "curvature", "converged")]
-        return Minimised(*(np.where(lower[:, None] if a.ndim == 2 else lower, b, a) for a, b in pairs))
 
     def _again(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.truth.functions.model import Function
-from bilevel_verify.truth.lower_level.newton import columns, evaluate
+from bilevel_verify.truth.lower_level.newton import Minimised, columns, evaluate, local_of, minimise
 
 FloatArray = NDArray[np.float64]
 PLACES = 1024
@@ -30,6 +30,20 @@ def places(low: FloatArray, high: FloatArray, count: int) -> FloatArray:
         below, above = high - np.abs(wide), low + np.abs(wide)
     sides = np.where(np.isfinite(high), below, np.where(np.isfinite(low), above, wide))
     return np.asarray(np.where(np.isfinite(low) & np.isfinite(high), inside, sides))
+
+
+def lowest(function: Function, X: FloatArray, found: Minimised, low: FloatArray, high: FloatArray) -> Minimised:
+    """Of ``found`` and the minimisers from further starts the lowest one, row by row."""
+    for start in lowest_places(function, X, low, high):
+        found = _lower_of(function, X, found, minimise(local_of(function), X, start, low, high))
+    return found
+
+
+def _lower_of(function: Function, X: FloatArray, one: Minimised, other: Minimised) -> Minimised:
+    first, second = (evaluate(function.program, columns(X, m.y), len(X))[:, 0] for m in (one, other))
+    lower = other.converged & (~one.converged | (second < first - 1e-12 * (1 + np.abs(first))))
+    pairs = [(getattr(one, name), getattr(other, name)) for name in ("y", "residual", "curvature", "converged")]
+    return Minimised(*(np.where(lower[:, None] if a.ndim == 2 else lower, b, a) for a, b in pairs))
 
 
 def lowest_places(function: Function, X: FloatArray, low: FloatArray, high: FloatArray) -> list[FloatArray]:
