@@ -227,7 +227,7 @@ def _is_about(row: Row, target: Target) -> bool:
     """Whether a row is about a relation: the same link with at least its marks (a statement may add its own)."""
     claim = target.claim
     name = claim.id if len(claim.chain) == 1 else f"{claim.id}/{target.number + 1}"
-    sides = row.left == str(target.link.left) and row.right == f"{target.link.op} {target.link.right}"
+    sides = row.left == str(target.link.left) and row.related == f"{target.link.op} {target.link.right}"
     return row.claim == name and sides and {str(m) for m in (*claim.marks, *target.link.marks)} <= set(row.marks)
 
 

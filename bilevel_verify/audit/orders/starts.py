@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import Any, Protocol
 
-from bilevel_verify.audit.orders.monomials import Bound, NoOrder
+from bilevel_verify.audit.orders.monomials import Bound, NoOrder, Regime
 
-if TYPE_CHECKING:
-    from bilevel_verify.audit.orders.rays import Directions
+
+class Directions(Protocol):
+    """What a question about starts needs of the directions that it belongs to (:mod:`rays`)."""
+
+    z3: ModuleType
+    context: Any
+    direction: dict[str, Any]
+    regime: Regime
+
+    def number(self, value: Any) -> Any: ...
+    def slope(self, clauses: Any, direction: Any) -> Any: ...
+    def written(self) -> Any: ...
+    def solver(self) -> Any: ...
+    def ask(self, solver: Any) -> Any: ...
 
 
 def inside(directions: Directions, strictly: bool) -> dict[str, int]:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bilevel_verify.checks.claims.claims import Judged, judge_claims
-from bilevel_verify.checks.claims.facts import reads_iterates
 from bilevel_verify.checks.claims.values import ends
 from bilevel_verify.checks.evidence.confirm import DIGITS, HIGH_BITS, MOST_CALLS, is_visible
 from bilevel_verify.checks.evidence.runs import recorded
@@ -171,7 +170,7 @@ def _confirmed(case: Case, claim: Claim, reason: str, run: MakeRun, seed: int) -
         return "undecided", f"precision: {reason}; no run in {DIGITS} digits is available ({kind})"
     if again.status not in ENDED:
         return "undecided", f"budget: {reason}; the run of seed {seed} in {DIGITS} digits is too long"
-    if _weakest(judged) != "refuted" or not any(is_visible(link.tally, reads_iterates(claim)) for link in judged):
+    if _weakest(judged) != "refuted" or not any(is_visible(link.tally) for link in judged):
         return "undecided", f"precision: {reason}, but seed {seed} does not fail in {DIGITS} digits"
     return "refuted", f"{reason}; the failure of seed {seed} confirmed in {DIGITS} digits"
 
