@@ -34,30 +34,30 @@ def places(low: FloatArray, high: FloatArray, count: int) -> FloatArray:
 
 def lowest(function: Function, X: FloatArray, found: Minimised, low: FloatArray, high: FloatArray) -> Minimised:
     """Of ``found`` and the minimisers from further starts the lowest one, row by row."""
-    for start in lowest_places(function, X, low, high):
-        found = _lower_of(function, X, found, minimise(local_of(function), X, start, low, high))
-    return found
-
-
-def _lower_of(function: Function, X: FloatArray, one: Minimised, other: Minimised) -> Minimised:
-    first, second = (evaluate(function.program, columns(X, m.y), len(X))[:, 0] for m in (one, other))
-    lower = other.converged & (~one.converged | (second < first - 1e-12 * (1 + np.abs(first))))
-    pairs = [(getattr(one, name), getattr(other, name)) for name in ("y", "residual", "curvature", "converged")]
+    starts = lowest_places(function, X, low, high)
+    rows, dy = np.repeat(X, SLABS, axis=0), starts.shape[-1]
+    other = minimise(local_of(function), rows, starts.reshape(-1, dy), low, high)
+    values = np.where(other.converged, _values(function, rows, other.y), np.inf).reshape(-1, SLABS)
+    best = np.nanargmin(np.where(np.isnan(values), np.inf, values), axis=1) + SLABS * np.arange(len(X))
+    other = Minimised(other.y[best], other.residual[best], other.curvature[best], other.converged[best])
+    first, second = _values(function, X, found.y), _values(function, X, other.y)
+    lower = other.converged & (~found.converged | (second < first - 1e-12 * (1 + np.abs(first))))
+    pairs = [(getattr(found, name), getattr(other, name)) for name in ("y", "residual", "curvature", "converged")]
     return Minimised(*(np.where(lower[:, None] if a.ndim == 2 else lower, b, a) for a, b in pairs))
 
 
-def lowest_places(function: Function, X: FloatArray, low: FloatArray, high: FloatArray) -> list[FloatArray]:
-    """For every row of X the place with the least value of the function in each of some slabs, shapes (n, dy)."""
-    count = max(16, min(PLACES, MOST_VALUES // max(1, len(X) * max(1, function.program.size))))
+def _values(function: Function, X: FloatArray, Y: FloatArray) -> FloatArray:
+    return evaluate(function.program, columns(X, Y), len(X))[:, 0]
+
+
+def lowest_places(function: Function, X: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """For every row of X the place with the least value of the function in each slab, shape (n, SLABS, dy)."""
+    count = max(2 * SLABS, min(PLACES, MOST_VALUES // max(1, len(X) * max(1, function.program.size))))
     grid = places(low, high, count)
     slabs = np.array_split(grid[np.argsort(grid[:, 0], kind="stable")], SLABS)
-    return [_lowest(function, X, slab) for slab in slabs]
+    return np.stack([_lowest(function, X, slab) for slab in slabs], axis=1)
 
 
 def _lowest(function: Function, X: FloatArray, grid: FloatArray) -> FloatArray:
-    best, value = np.tile(grid[0], (len(X), 1)), np.full(len(X), np.inf)
-    for place in grid:
-        found = evaluate(function.program, columns(X, np.tile(place, (len(X), 1))), len(X))[:, 0]
-        lower = found < value
-        best[lower], value[lower] = place, found[lower]
-    return best
+    values = _values(function, np.repeat(X, len(grid), axis=0), np.tile(grid, (len(X), 1))).reshape(len(X), -1)
+    return np.asarray(grid[np.argmin(np.where(np.isnan(values), np.inf, values), axis=1)])
