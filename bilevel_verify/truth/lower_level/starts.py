@@ -15,6 +15,8 @@ FloatArray = NDArray[np.float64]
 PLACES = 1024
 SLABS = 8
 MOST_VALUES = 2_000_000
+FEW_ROWS = 64
+FIELDS = ("y", "residual", "curvature", "converged")
 GOLDEN = 0.6180339887498949
 
 
@@ -33,16 +35,32 @@ def places(low: FloatArray, high: FloatArray, count: int) -> FloatArray:
 
 
 def lowest(function: Function, X: FloatArray, found: Minimised, low: FloatArray, high: FloatArray) -> Minimised:
-    """Of ``found`` and the minimisers from further starts the lowest one, row by row."""
-    starts = lowest_places(function, X, low, high)
-    rows, dy = np.repeat(X, SLABS, axis=0), starts.shape[-1]
-    other = minimise(local_of(function), rows, starts.reshape(-1, dy), low, high)
-    values = np.where(other.converged, _values(function, rows, other.y), np.inf).reshape(-1, SLABS)
-    best = np.nanargmin(np.where(np.isnan(values), np.inf, values), axis=1) + SLABS * np.arange(len(X))
-    other = Minimised(other.y[best], other.residual[best], other.curvature[best], other.converged[best])
-    first, second = _values(function, X, found.y), _values(function, X, other.y)
-    lower = other.converged & (~found.converged | (second < first - 1e-12 * (1 + np.abs(first))))
-    pairs = [(getattr(found, name), getattr(other, name)) for name in ("y", "residual", "curvature", "converged")]
+    """Of ``found`` and the minimisers from further starts the lowest one, row by row.
+
+    A few rows are searched from the best place of every slab; of many only those of which a place shows a lower value.
+    """
+    starts, values = lowest_places(function, X, low, high)
+    if len(X) <= FEW_ROWS:
+        for j in range(SLABS):
+            found = _lower_of(function, X, found, minimise(local_of(function), X, starts[:, j], low, high))
+        return found
+    best = np.argmin(values, axis=1)
+    rows = np.flatnonzero(~found.converged | (values.min(axis=1) < _values(function, X, found.y)))
+    if not rows.size:
+        return found
+    start = starts[rows, best[rows]]
+    part = Minimised(found.y[rows], found.residual[rows], found.curvature[rows], found.converged[rows])
+    part = _lower_of(function, X[rows], part, minimise(local_of(function), X[rows], start, low, high))
+    whole = [getattr(found, name).copy() for name in FIELDS]
+    for old, new in zip(whole, (getattr(part, name) for name in FIELDS)):
+        old[rows] = new
+    return Minimised(*whole)
+
+
+def _lower_of(function: Function, X: FloatArray, one: Minimised, other: Minimised) -> Minimised:
+    first, second = _values(function, X, one.y), _values(function, X, other.y)
+    lower = other.converged & (~one.converged | (second < first - 1e-12 * (1 + np.abs(first))))
+    pairs = [(getattr(one, name), getattr(other, name)) for name in FIELDS]
     return Minimised(*(np.where(lower[:, None] if a.ndim == 2 else lower, b, a) for a, b in pairs))
 
 
@@ -50,14 +68,19 @@ def _values(function: Function, X: FloatArray, Y: FloatArray) -> FloatArray:
     return evaluate(function.program, columns(X, Y), len(X))[:, 0]
 
 
-def lowest_places(function: Function, X: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """For every row of X the place with the least value of the function in each slab, shape (n, SLABS, dy)."""
+def lowest_places(
+    function: Function, X: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """For every row of X the place with the least value in each slab, shape (n, SLABS, dy), and the values."""
     count = max(2 * SLABS, min(PLACES, MOST_VALUES // max(1, len(X) * max(1, function.program.size))))
     grid = places(low, high, count)
     slabs = np.array_split(grid[np.argsort(grid[:, 0], kind="stable")], SLABS)
-    return np.stack([_lowest(function, X, slab) for slab in slabs], axis=1)
+    pairs = [_lowest(function, X, slab) for slab in slabs]
+    return np.stack([place for place, _ in pairs], axis=1), np.stack([value for _, value in pairs], axis=1)
 
 
-def _lowest(function: Function, X: FloatArray, grid: FloatArray) -> FloatArray:
+def _lowest(function: Function, X: FloatArray, grid: FloatArray) -> tuple[FloatArray, FloatArray]:
     values = _values(function, np.repeat(X, len(grid), axis=0), np.tile(grid, (len(X), 1))).reshape(len(X), -1)
-    return np.asarray(grid[np.argmin(np.where(np.isnan(values), np.inf, values), axis=1)])
+    values = np.where(np.isnan(values), np.inf, values)
+    best = np.argmin(values, axis=1)
+    return grid[best], values[np.arange(len(X)), best]
