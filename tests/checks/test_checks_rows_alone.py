@@ -425,3 +425,11 @@ def test_the_sign_of_a_relation_stands_beside_its_right_side() -> None:
     earlier = replace(found, right="<= 10", details={})  # a stored row of an earlier version
     assert earlier.related == "<= 10"
     assert replace(found, right=None).related == ""
+
+
+@pytest.mark.parametrize(
+    ("verdict", "margin", "shown"),
+    [("holds", -1.0, 0.0), ("holds", 0.25, 0.25), ("refuted", -1.0, -1.0), ("undecided", -1e-16, -1e-16)],
+)
+def test_a_relation_that_is_proved_has_no_negative_margin(verdict: Any, margin: float, shown: float) -> None:
+    assert rows._margin(verdict, margin) == shown

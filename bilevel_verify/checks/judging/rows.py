@@ -156,7 +156,7 @@ def row_of(case: Case, judged: Judged, outcome: tuple[Verdict, str]) -> Row:
         right=str(judged.link.right),
         measured=_finite(shown.measured) if shown else None,
         bound=_finite(shown.bound) if shown else None,
-        margin=_finite(shown.margin) if shown else None,
+        margin=_margin(verdict, shown.margin) if shown else None,
         where=_where(case, shown.where if shown else ""),
         places=tally.places or None,
         reason=reason or None,
@@ -176,6 +176,11 @@ def row_of(case: Case, judged: Judged, outcome: tuple[Verdict, str]) -> Row:
             "parameters": {n: letters[n].run for n in letters if letters[n].chosen},
         },
     )
+
+
+def _margin(verdict: Verdict, margin: float) -> float | None:
+    """What is proved of all places is met at each, also at one where the enclosures of two equal sides overlap."""
+    return _finite(max(margin, 0.0) if verdict == "holds" else margin)
 
 
 def readings_of(case: Case, claim: Claim) -> str | None:
