@@ -59,3 +59,12 @@ def test_an_upper_level_of_unknown_curvature_certifies_nothing() -> None:
     boxed = bv.bilevel(f="-y1**4", g="(y1 - x1)**2/2", x="x1", y="y1", domain={"x": (0, 1), "y": (-1, 1)})
     assert bv.truth(boxed).penalty_certainty(13.0) == "certified"
     assert bv.truth(boxed).penalty_certainty(11.0) == "computed"
+
+
+@pytest.mark.parametrize("lam", [["a"], "3", None, 0, -1.0, float("nan"), float("inf"), 1j])
+def test_a_penalty_is_a_positive_number(lam: Any) -> None:
+    problem = bv.bilevel(f="y1", g="(y1 - x1)**2/2", x="x1", y="y1")
+    with pytest.raises(bv.InputError):
+        bv.truth(problem).penalty_certainty(lam)
+    with pytest.raises(bv.InputError):
+        bv.truth(bv.single_level(f="x1**2", x="x1")).penalty_certainty(1.0)

@@ -75,7 +75,14 @@ class Pointwise:
         return "certified" if self.convexity.convex else "computed"
 
     def penalty_certainty(self, lam: float | flint.arb) -> Certainty:
-        """:attr:`certainty` of what rests on ``y*_lam``: ``f + lam g`` has to be convex in y, too."""
+        """:attr:`certainty` of what rests on ``y*_lam``: ``f + lam g`` has to be convex in y, too.
+
+        Raises
+        ------
+        InputError : one level only; a penalty that is no positive number.
+        """
+        if not hasattr(lam, "man_exp"):
+            self._check_penalty(lam)
         weight = float(lam) if isinstance(lam, Real) else floats_of(lam)[0]
         mu, bend = self.convexity.mu or 0.0, self._upper_curvature
         convex = np.isfinite(bend) and Fraction(weight) * Fraction(mu) + Fraction(bend) >= 0
