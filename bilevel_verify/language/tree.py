@@ -182,6 +182,20 @@ def signed(value: Fraction | int) -> Node:
     return Number(exact) if exact >= 0 else Negate(Number(-exact))
 
 
+def rational(node: Node) -> Fraction | None:
+    """The value of a number, its negative or a quotient of such; None for anything else."""
+    match node:
+        case Number(value=value):
+            return value
+        case Negate(operand=inside):
+            negated = rational(inside)
+            return None if negated is None else -negated
+        case Divide(numerator=top, denominator=bottom):
+            above, below = rational(top), rational(bottom)
+            return above / below if above is not None and below else None
+    return None
+
+
 def letters(node: Node) -> set[str]:
     """Every letter and every sequence name that occurs in a tree (bound indices included)."""
     found: set[str] = set()

@@ -15,6 +15,8 @@ NUMBERS = frozenset({"pi", "E", "oo"})
 SCALAR_FUNCTIONS = frozenset(
     "sqrt log exp sin cos tan sinh cosh tanh asinh atan erf abs sign floor ceil max min plus binomial factorial".split()
 )
+SCALAR_CALLS = frozenset("floor ceil min max abs sqrt log exp".split())
+"""The same as far as ranges, tests and indices need them: what exact numbers and their enclosures follow."""
 RANGE_FUNCTIONS = binding.RANGE_FUNCTIONS
 RANGE_ONLY = RANGE_FUNCTIONS - {"max", "min"}
 

@@ -92,12 +92,12 @@ def _on_box(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
         seen = convex.upper == -np.inf and falls_without_end(problem, explicit, points)
         return _without_end(problem, f"not bounded below: {seen}", True) if seen else _raised(convex, floor)
     if bounded:
-        found = _noted(_on_bounded_box(objective, low, high), convex)
+        found = _noted(_searched(objective, low, high), convex)
         return _best_floor(problem, points, _raised(found, floor), low, high)
     period = one_period(problem, points, low, high)
     if period is not None:
         start = np.where(np.isfinite(low) & np.isfinite(high), low, 0.0)
-        found = _on_bounded_box(objective, start, period[0])
+        found = _searched(objective, start, period[0])
         return _raised(replace(found, method=f"{found.method}; phi has the period {period[1]} (identity)"), floor)
     if explicit is not None:
         objective = PhiObjective(Points(explicit_model(problem, explicit), lambda: None))
@@ -109,7 +109,8 @@ def _on_box(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     return on_unbounded_range(objective, _raised(found, floor), low, high, explicit)
 
 
-def _on_bounded_box(objective: Objective, low: FloatArray, high: FloatArray) -> Minimum:
+def _searched(objective: Objective, low: FloatArray, high: FloatArray) -> Minimum:
+    """By branch and bound; on a bounded box with what is known of attainment."""
     found = minimise_phi(objective, low, high)
     return replace(found, attained=True if attains(objective, low, high, found.upper) else None)
 
@@ -228,10 +229,7 @@ def penalty_infimum(problem: Problem, points: Points, lam: float, phi_min: Calla
     ``phi_min`` : the infimum of phi, asked for only where the search finds no lower bound.
     """
     objective = PenaltyObjective(points, lam)
-    low, high = range_of_x(problem)
-    bounded = bool(np.isfinite(low).all() and np.isfinite(high).all())
-    found = (_on_bounded_box if bounded else minimise_phi)(objective, low, high)
-    found = _attained_inside(problem, objective, found)
+    found = _attained_inside(problem, objective, _searched(objective, *range_of_x(problem)))
     if not np.isfinite(found.lower):
         least = phi_min()
         drop = _gap_to_phi(problem, lam)

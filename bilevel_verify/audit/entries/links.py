@@ -213,8 +213,7 @@ def _drafted(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], re
 
 
 def _judged(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], repairs: bool) -> Iterator[Finding]:
-    judge = _without_ranges(judge, link, vectors)
-    claim, decision = _decision(judge, link, vectors)
+    judge, claim, decision = _decided(judge, link, vectors)
     definedness, needed = _definedness(judge, claim, vectors)
     decision = where_defined(decision, definedness)
     if judge.entry.drafted:
@@ -247,13 +246,17 @@ def _judged(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], rep
         yield _pole(judge, link, number, claim, definedness, None if vectors else needed)  # no script for vectors
 
 
-def _without_ranges(judge: Judge, link: Link, vectors: tuple[str, ...]) -> Judge:
-    """Without the ranges of letters that the entry defines, where the link is proved without them: easier to see."""
+def _decided(judge: Judge, link: Link, vectors: tuple[str, ...]) -> tuple[Judge, ScalarClaim | None, Decision]:
+    """The decision of a link, and in whose judgement: without the ranges of letters that the entry defines, where it is
+    proved without them, which is easier to see.
+    """
     bare = replace(judge.table, where=tuple(node for _, node in judge.table.conditions))
-    if bare.where == judge.table.where:
-        return judge
-    claim, decision = _decision(replace(judge, table=bare), link, vectors)
-    return replace(judge, table=bare) if claim is not None and decision.outcome == "proved" else judge
+    if bare.where != judge.table.where:
+        without = replace(judge, table=bare)
+        claim, decision = _decision(without, link, vectors)
+        if claim is not None and decision.outcome == "proved":
+            return without, claim, decision
+    return judge, *_decision(judge, link, vectors)
 
 
 def _definitions(judge: Judge, link: Link, decision: Decision) -> dict[str, str]:

@@ -12,11 +12,10 @@ from bilevel_verify.theorems.card_parts import Condition, Domain, Expression, Li
 from bilevel_verify.theorems.origins import range_text, with_ours
 from bilevel_verify.theorems.prescribed import formulas_of, included
 from bilevel_verify.theorems.rewrite import free_letters, has_order, substitute
-from bilevel_verify.theorems.vocabulary import NUMBERS
+from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_CALLS
 
 REAL = Domain("(-oo, oo)", "interval", None, None, False, False)
 DEPTH_LIMIT = 40
-SCALAR_FUNCTIONS = frozenset("floor ceil min max abs sqrt log exp".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ def written(card: Card, entry: Entry, ours: bool = False, within: bool = True) -
 def _scalar(node: tree.Node) -> bool:
     """Whether a relation has numbers alone in it: no norm, no function of the problem, no entry of a sequence."""
     calls = {p.function for p in node.walk() if isinstance(p, tree.Call)}
-    return calls <= SCALAR_FUNCTIONS and not any(isinstance(p, tree.Index) for p in node.walk())
+    return calls <= SCALAR_CALLS and not any(isinstance(p, tree.Index) for p in node.walk())
 
 
 def _in_range(name: str, domain: Domain) -> tuple[tree.Node, ...]:

@@ -31,24 +31,10 @@ def product_of(node: tree.Node, bounded: Container[str] = ()) -> Product | None:
         case tree.Divide(numerator=top, denominator=bottom):
             return _multiplied([product_of(top, bounded), _raised(product_of(bottom, bounded), Fraction(-1))])
         case tree.Power(base=base, exponent=exponent):
-            power = number_of(exponent)
+            power = tree.rational(exponent)
             return None if power is None else _raised(product_of(base, bounded), power)
         case tree.Call(function="sqrt", arguments=(inside,)):
             return _raised(product_of(inside, bounded), Fraction(1, 2))
-    return None
-
-
-def number_of(node: tree.Node) -> Fraction | None:
-    """The value of an exponent that is a number; None for any other."""
-    match node:
-        case tree.Number(value=value):
-            return value
-        case tree.Negate(operand=inside):
-            negated = number_of(inside)
-            return None if negated is None else -negated
-        case tree.Divide(numerator=top, denominator=bottom):
-            one, two = number_of(top), number_of(bottom)
-            return one / two if one is not None and two else None
     return None
 
 

@@ -82,7 +82,7 @@ def powers(node: tree.Node) -> Powers | None:
             above, below = powers(top), powers(bottom)
             return None if above is None or below is None else _times(above, {n: -e for n, e in below.items()})
         case tree.Power(base=base, exponent=exponent):
-            inner, number = powers(base), _number(exponent)
+            inner, number = powers(base), tree.rational(exponent)
             return None if inner is None or number is None else {n: e * number for n, e in inner.items()}
         case tree.Call(function="sqrt", arguments=(inner_node,)):
             inner = powers(inner_node)
@@ -95,16 +95,3 @@ def powers(node: tree.Node) -> Powers | None:
 def _times(one: Powers, other: Powers) -> Powers:
     found = {n: one.get(n, Fraction(0)) + other.get(n, Fraction(0)) for n in one.keys() | other.keys()}
     return {n: e for n, e in found.items() if e}
-
-
-def _number(node: tree.Node) -> Fraction | None:
-    match node:
-        case tree.Number(value=value):
-            return value
-        case tree.Negate(operand=operand):
-            inner = _number(operand)
-            return None if inner is None else -inner
-        case tree.Divide(numerator=top, denominator=bottom):
-            above, below = _number(top), _number(bottom)
-            return None if above is None or not below else above / below
-    return None

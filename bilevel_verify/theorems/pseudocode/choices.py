@@ -15,6 +15,7 @@ from bilevel_verify.numbers.exact import Formula, compare
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters
+from bilevel_verify.theorems.vocabulary import SCALAR_CALLS
 
 MOST_CHOICES = 60
 """Choices of numbers that are tried; of more, as many are drawn, always the same."""
@@ -22,7 +23,6 @@ MOST_OF_ONE = 9
 FARTHEST = 40
 """Largest number of the text that letters come near to: loops are followed for no more passes."""
 PARTS = (Fraction(1, 2), Fraction(1, 10), Fraction(9, 10))
-SCALAR_CALLS = frozenset({"floor", "ceil", "min", "max", "abs", "sqrt", "log", "exp"})
 
 
 def numbers_to_try(

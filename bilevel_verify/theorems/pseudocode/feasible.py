@@ -21,8 +21,9 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.numbers.exact import Formula, Scalar, compare
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.card_parts import Domain
-from bilevel_verify.theorems.pseudocode.choices import SCALAR_CALLS, numbers_to_try
+from bilevel_verify.theorems.pseudocode.choices import numbers_to_try
 from bilevel_verify.theorems.reading.fields import unparse
+from bilevel_verify.theorems.vocabulary import SCALAR_CALLS
 
 MOST_STEPS = 300
 MOST_WORK = 2500

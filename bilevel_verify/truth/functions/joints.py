@@ -34,6 +34,14 @@ def apart_from_joints(program: Program, expression: sympy.Expr, order: int) -> P
     return finish(graph, [graph.add([graph.div(graph.const(1), gap) for gap in gaps])], ())
 
 
+def jumps(step: Instruction) -> bool:
+    """Whether the value of a step may jump; of two branches nobody has asked."""
+    if step.op == "atom":
+        name, order, parameters = step.value
+        return bool(TABLE[name].smoothness(parameters) < order)
+    return step.op in ("select", "sign", "floor", "ceil")
+
+
 def _gaps(graph: Graph, step: Instruction, order: int, smooth: bool) -> Iterator[int]:
     """Numbers that vanish where a step has no derivative of the order."""
     match step.op:

@@ -16,13 +16,12 @@ import numpy as np
 import sympy
 
 from bilevel_verify.atoms.datasum import DataSum, split_data_sums
-from bilevel_verify.atoms.table import TABLE
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
-from bilevel_verify.symbolic.program import Instruction, Program, finish, program_of
+from bilevel_verify.symbolic.program import Program, finish, program_of
 from bilevel_verify.truth.arithmetic.algebra import NO_VALUE, Boxes
-from bilevel_verify.truth.functions.joints import apart_from_joints
+from bilevel_verify.truth.functions.joints import apart_from_joints, jumps
 from bilevel_verify.truth.functions.sums import WRITTEN_OUT, GroupSum, Runs, WithSums
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class Function:
         (log at 0) or a value that is only approached would show. Sums over data show it in their gradients.
         """
         kernels = [group.program(0, False) for group in self.sums]
-        if any(_jumps(step) for program in (self.closed, *kernels) for step in program.instructions):
+        if any(jumps(step) for program in (self.closed, *kernels) for step in program.instructions):
             return np.zeros(z[0].lo.shape, dtype=bool)
         met = self._every_step.run(BOXES.arithmetic, z)
         met += self.value_and_gradient.run(BOXES.arithmetic, z) if self.sums else []
@@ -167,13 +166,6 @@ class Function:
         total = graph.add(graph.mul((w, entry)) for w, entry in zip(weights, first, strict=True))
         closed = hessian(finish(graph, [total], ()), list(range(self.dz)))
         return self._with_sums(closed, 3, range(self.dz))
-
-
-def _jumps(step: Instruction) -> bool:
-    if step.op == "atom":
-        name, order, parameters = step.value
-        return bool(TABLE[name].smoothness(parameters) < order)
-    return step.op in ("select", "sign", "floor", "ceil")
 
 
 def _split(expression: sympy.Expr, variables: Sequence[sympy.Symbol]) -> tuple[Program, tuple[GroupSum, ...]]:

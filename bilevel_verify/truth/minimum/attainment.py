@@ -31,21 +31,7 @@ def attains(objective: Objective, low: FloatArray, high: FloatArray, upper: floa
     """
     if not (np.isfinite(upper) and np.isfinite(low).all() and np.isfinite(high).all()):
         return False
-    low, high = low[None], high[None]
-    for _ in range(MOST_HALVINGS):
-        if not len(low) or budget <= 0:
-            break
-        budget -= len(low)
-        bounds, _ = lower_bounds(objective, low, high, np.full(low.shape[1], np.nan))
-        keep = ~(bounds > upper)
-        low, high = low[keep], high[keep]
-        if not len(low):
-            break
-        open_ = ~objective.continuous(low, high)
-        low, high, stuck = split(low[open_], high[open_], objective.far)
-        if stuck.any():
-            return False
-    return not len(low)
+    return _settled(objective, low[None], high[None], upper, budget, continuous=True)
 
 
 def on_unbounded_range(
@@ -61,7 +47,7 @@ def on_unbounded_range(
         outer_low, outer_high = _outside(low, high, float(radius))
         if not len(outer_low):
             break
-        if _excluded(objective, outer_low, outer_high, found.upper, budget):
+        if _settled(objective, outer_low, outer_high, found.upper, budget):
             inside = np.maximum(low, -radius), np.minimum(high, radius)
             attained = True if attains(objective, *inside, found.upper, budget) else None
             return replace(found, attained=attained, bounded_part=True)
@@ -75,16 +61,26 @@ def on_unbounded_range(
     return found
 
 
-def _excluded(objective: Objective, low: FloatArray, high: FloatArray, upper: float, budget: int) -> bool:
-    """Whether the objective is proved to exceed ``upper`` on all the boxes (split as long as the budget lasts)."""
+def _settled(
+    objective: Objective, low: FloatArray, high: FloatArray, upper: float, budget: int, continuous: bool = False
+) -> bool:
+    """Whether phi is proved to exceed ``upper`` on all the boxes, or, if asked, to be continuous where it may not.
+
+    They are split as long as the budget lasts.
+    """
     nowhere = np.full(low.shape[1], np.nan)
-    while len(low) and budget > 0:
-        bounds, _ = lower_bounds(objective, low, high, nowhere)
+    for _ in range(MOST_HALVINGS if continuous else budget):
+        if not len(low) or budget <= 0:
+            break
         budget -= len(low)
-        keep = ~(bounds > upper)
-        if not keep.any():
+        bounds, _ = lower_bounds(objective, low, high, nowhere)
+        low, high = low[~(bounds > upper)], high[~(bounds > upper)]
+        if continuous and len(low):
+            torn = ~objective.continuous(low, high)
+            low, high = low[torn], high[torn]
+        if not len(low):
             return True
-        low, high, stuck = split(low[keep], high[keep], objective.far)
+        low, high, stuck = split(low, high, objective.far)
         if stuck.any():
             return False
     return not len(low)
