@@ -6,7 +6,7 @@ repay that; both forms take the same steps in the same order of operations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from bilevel_verify.methods.cubic.arithmetic import Array, Number, is_precise, square_root
 from bilevel_verify.oracles import Oracles
+from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
 from bilevel_verify.oracles.counted import ask_grad_y_f, ask_grad_y_g, exhausted
 from bilevel_verify.oracles.jit import compiled, loop
 from bilevel_verify.oracles.oracles import BudgetExhausted
@@ -37,7 +38,16 @@ def accelerated(gradient: Callable[[Array], Array], start: Array, K: int, l: Num
 
 @loop
 def agd_loop(
-    P: Any, counts: Any, x: Any, z: Any, steps: int, eta: float, theta: float, which: int, lam: float, work: Any
+    P: OracleSet,
+    counts: Counts,
+    x: Vector,
+    z: Vector,
+    steps: int,
+    eta: float,
+    theta: float,
+    which: int,
+    lam: float,
+    work: Sequence[Vector],
 ) -> None:
     """The same in place: z is overwritten; ``work`` has three rows of scratch, shape (3, dy)."""
     ahead, slope, slope_f = work[0], work[1], work[2]

@@ -15,6 +15,7 @@ from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.recorder import Block
 from bilevel_verify.methods.run import Status
 from bilevel_verify.oracles import new_counts
+from bilevel_verify.oracles.convention import Counts
 
 LARGEST_PLAIN = 24
 """Variables beyond which plain Python takes matrices as arrays."""
@@ -60,7 +61,7 @@ class CubicLoopStepper:
         self.setup, self.plan, self.compiled, self.raised = setup, plan, compiled, False
         self.oracles = oracles_of(setup.problem).function_set(NEEDS[plan.kind], "compiled" if compiled else "plain")
         counts = new_counts(setup.budget[0])
-        self.counts: Any = counts if compiled else counts.tolist()
+        self.counts: Counts = counts if compiled else counts.tolist()
         self.memory = self._memory()
         self.function: Any = compiled_loop(loops.cubic_loop, self.memory) if compiled else loops.cubic_loop
         self._first = 0

@@ -25,7 +25,7 @@ from bilevel_verify.methods.kernels import state
 from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.kernels.vectors import copy_into, is_finite
 from bilevel_verify.methods.plain import FAR
-from bilevel_verify.oracles.convention import Counts
+from bilevel_verify.oracles.convention import Counts, OracleSet
 from bilevel_verify.oracles.counted import (
     ask_grad_f,
     ask_grad_x_f,
@@ -81,7 +81,7 @@ class CubicMemory(NamedTuple):
 
 
 @loop
-def cubic_loop(P: Any, counts: Counts, memory: CubicMemory) -> int:
+def cubic_loop(P: OracleSet, counts: Counts, memory: CubicMemory) -> int:
     """Iterations until the trace is full or the run ends; returns why."""
     whole, points = memory.whole, memory.points
     while True:
@@ -104,7 +104,7 @@ def cubic_loop(P: Any, counts: Counts, memory: CubicMemory) -> int:
 
 
 @loop
-def one_step(P: Any, counts: Counts, memory: CubicMemory) -> int:
+def one_step(P: OracleSet, counts: Counts, memory: CubicMemory) -> int:
     """Gradient, Hessian where it is due, cubic step, stopping test; 0, or why the run ends here."""
     whole, real, points = memory.whole, memory.real, memory.points
     if not gradient_in(P, counts, memory):
@@ -147,7 +147,7 @@ def passes_test(memory: CubicMemory) -> bool:
 
 
 @loop
-def gradient_in(P: Any, counts: Counts, memory: CubicMemory) -> bool:
+def gradient_in(P: OracleSet, counts: Counts, memory: CubicMemory) -> bool:
     """GRADIENT <- the estimate at x; runs the inner solvers. False if the budget ends before."""
     whole, real, points, inner, slopes = memory.whole, memory.real, memory.points, memory.inner, memory.slopes
     x, y, w, gradient = points[X], inner[Y], inner[W], points[GRADIENT]
@@ -181,7 +181,7 @@ def gradient_in(P: Any, counts: Counts, memory: CubicMemory) -> bool:
 
 @loop
 def accelerated(
-    P: Any, counts: Counts, memory: CubicMemory, z: Row, steps: int, eta: float, theta: float, penalty: bool
+    P: OracleSet, counts: Counts, memory: CubicMemory, z: Row, steps: int, eta: float, theta: float, penalty: bool
 ) -> bool:
     """z <- ``steps`` steps of Algorithm 1 on g, or on f + lam g; False, and z as it was, if the budget ends before."""
     inner, x, lam = memory.inner, memory.points[X], memory.real[LAM]
@@ -208,7 +208,7 @@ def accelerated(
 
 
 @loop
-def hessian_in(P: Any, counts: Counts, memory: CubicMemory) -> int:
+def hessian_in(P: OracleSet, counts: Counts, memory: CubicMemory) -> int:
     """The matrix <- the estimate at the point of the last gradient; 0, or why there is none."""
     points, inner, H, kind = memory.points, memory.inner, memory.hessians, memory.whole[KIND]
     x, y, lam, dx = points[X], inner[Y], memory.real[LAM], len(points[X])

@@ -6,6 +6,7 @@ Scratch rows come in three tables: ``wx`` (rows of length dx), ``wy`` (dy), ``wz
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,7 @@ from bilevel_verify.methods.cubic.arithmetic import Array
 from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.kernels.vectors import dot
 from bilevel_verify.oracles import Oracles
+from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
 from bilevel_verify.oracles.counted import (
     ask_hvp_f,
     ask_hvp_g,
@@ -35,7 +37,9 @@ X_ROWS, Y_ROWS, Z_ROWS = 4, 8, 4
 
 
 @loop
-def lower_in(P: Any, counts: Any, x: Any, y: Any, both: bool, lam: float, v: Any, out: Any, spare: Any) -> None:
+def lower_in(
+    P: OracleSet, counts: Counts, x: Vector, y: Vector, both: bool, lam: float, v: Vector, out: Vector, spare: Vector
+) -> None:
     """out <- (nabla^2_yy g) v, or (nabla^2_yy f + lam nabla^2_yy g) v."""
     ask_hvp_yy_g(P, counts, x, y, v, out)
     if both:
@@ -46,8 +50,8 @@ def lower_in(P: Any, counts: Any, x: Any, y: Any, both: bool, lam: float, v: Any
 
 @loop
 def inverse_in(
-    P: Any, counts: Any, x: Any, y: Any, both: bool, lam: float, low: float, high: float, scale: float, order: int,
-    v: Any, out: Any, wy: Any,
+    P: OracleSet, counts: Counts, x: Vector, y: Vector, both: bool, lam: float, low: float, high: float, scale: float,
+    order: int, v: Vector, out: Vector, wy: Sequence[Vector],
 ) -> None:  # fmt: skip
     """out <- the Chebyshev approximation of the inverse, applied to v; rows 4 to 7 of ``wy`` are scratch."""
     before, now, product, spare = wy[4], wy[5], wy[6], wy[7]
@@ -76,8 +80,8 @@ def inverse_in(
 
 @loop
 def product_in(
-    P: Any, counts: Any, kind: int, x: Any, y: Any, w: Any, real: Any, order: int, v: Any, out: Any, wx: Any, wy: Any,
-    wz: Any,
+    P: OracleSet, counts: Counts, kind: int, x: Vector, y: Vector, w: Vector, real: Vector, order: int,
+    v: Vector, out: Vector, wx: Sequence[Vector], wy: Sequence[Vector], wz: Sequence[Vector],
 ) -> None:  # fmt: skip
     """out <- C v of (8), or its minimax counterpart."""
     dx, lam, lifted, f_v, g_v, h_v = len(x), real[LAM], wz[0], wz[1], wz[2], wz[3]
@@ -114,8 +118,9 @@ def product_in(
 
 @loop
 def descend_in(
-    P: Any, counts: Any, kind: int, x: Any, y: Any, w: Any, real: Any, order: int, g: Any, M: float, eta: float,
-    steps: int, small: float, s: Any, wx: Any, wy: Any, wz: Any,
+    P: OracleSet, counts: Counts, kind: int, x: Vector, y: Vector, w: Vector, real: Vector, order: int,
+    g: Vector, M: float, eta: float, steps: int, small: float,
+    s: Vector, wx: Sequence[Vector], wy: Sequence[Vector], wz: Sequence[Vector],
 ) -> None:  # fmt: skip
     """Gradient descent on the cubic model from 0.
 

@@ -20,10 +20,14 @@ from bilevel_verify.methods.kernels.state import (
     Lower,
     Outer,
     Real,
-    Vector,
 )
 from bilevel_verify.methods.kernels.vectors import copy_into
 from bilevel_verify.methods.registry import TWO_LEVELS, Estimator, Letter, register_estimator
+from bilevel_verify.oracles.convention import (
+    Counts,
+    OracleSet,
+    Vector,
+)
 from bilevel_verify.oracles.counted import ask_hess_g, ask_value_f
 from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import loop
@@ -51,7 +55,7 @@ def growing_length(c: Any, k: int, one: Any) -> int:
 
 
 @loop
-def solve_system(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower) -> int:
+def solve_system(P: OracleSet, counts: Counts, point: Vector, u: Vector, lower: Lower) -> int:
     """u <- the hypergradient at (point, y) with the system solved exactly; one Hessian."""
     inner, part, g = named(Inner, lower.inner), named(Outer, lower.outer).part, named(Hessians, lower.hessians).g
     y, v = inner.y, inner.v
@@ -74,7 +78,7 @@ def solve_system(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower)
 
 
 @loop
-def implicit_ba(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
+def implicit_ba(P: OracleSet, counts: Counts, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
     """BA: y by ceil(c (k+1)^(1/4)) gradient steps, warm-started (with ``cold`` from y_start at every k).
 
     The linear system is solved exactly with the Hessian (one call ``hess_g``), or by N_cg conjugate gradient steps
@@ -98,7 +102,7 @@ def implicit_ba(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, 
 
 
 @loop
-def value_after_ba(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
+def value_after_ba(P: OracleSet, counts: Counts, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
     """f(point, y), y by the growing number of gradient steps."""
     beta, c = named(Letters, lower.letters)
     inner, at = named(Inner, lower.inner), lower.at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bilevel_verify.methods.kernels.answers import (
     AgdLengths,
@@ -15,9 +15,14 @@ from bilevel_verify.methods.kernels.answers import (
     value_as_it_is,
 )
 from bilevel_verify.methods.kernels.inner import LOWER, agd, descent, of_epoch, too_dear
-from bilevel_verify.methods.kernels.state import LAST, OK, OUT_OF_BUDGET, START, Inner, Lower, Outer, Real, Vector
+from bilevel_verify.methods.kernels.state import LAST, OK, OUT_OF_BUDGET, START, Inner, Lower, Outer, Real
 from bilevel_verify.methods.kernels.vectors import copy_into, squared_norm
 from bilevel_verify.methods.registry import Estimator, Letter, register_estimator
+from bilevel_verify.oracles.convention import (
+    Counts,
+    OracleSet,
+    Vector,
+)
 from bilevel_verify.oracles.counted import ask_grad_x_f
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
@@ -27,7 +32,7 @@ STOPPING_NEEDS = frozenset({"grad_y_g", "grad_x_f", "hess_g"})
 
 
 @loop
-def danskin_agd(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
+def danskin_agd(P: OracleSet, counts: Counts, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
     """AGD on -f(x, .), then grad_x f (PRAGDA Algorithm 4, lines 3, 6, 7, 13)."""
     alpha, beta = named(AgdLetters, lower.letters)
     lengths, inner = named(AgdLengths, lower.lengths), named(Inner, lower.inner)
@@ -68,7 +73,7 @@ class AscentLetters(NamedTuple):
 
 
 @loop
-def danskin_gd(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
+def danskin_gd(P: OracleSet, counts: Counts, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
     """Several ascent steps, warm-started, then grad_x f (GDmax)."""
     if k == START:
         return OK
@@ -101,7 +106,7 @@ register_estimator(
 
 
 @loop
-def danskin_simultaneous(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
+def danskin_simultaneous(P: OracleSet, counts: Counts, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
     """One call for both parts at (x_k, y_k), then y_{k+1} = y_k + eta_y grad_y f(x_k, y_k) (GDA)."""
     if k == START:
         return OK
@@ -137,7 +142,7 @@ register_estimator(
 
 
 @loop
-def danskin_alternating(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
+def danskin_alternating(P: OracleSet, counts: Counts, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
     """y_k = y_{k-1} + eta_y grad_y f(x_k, y_{k-1}) for k >= 1, then one call for both parts at (x_k, y_k).
 
     Alternating gradient descent ascent: x moves first, and y sees the new x.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bilevel_verify.methods.kernels.answers import (
     AgdLetters,
@@ -13,9 +13,14 @@ from bilevel_verify.methods.kernels.answers import (
     value_after_descent,
 )
 from bilevel_verify.methods.kernels.inner import LOWER, agd, descent, of_epoch, too_dear
-from bilevel_verify.methods.kernels.state import OK, OUT_OF_BUDGET, START, Inner, Lower, Vector
+from bilevel_verify.methods.kernels.state import OK, OUT_OF_BUDGET, START, Inner, Lower
 from bilevel_verify.methods.kernels.vectors import copy_into
 from bilevel_verify.methods.registry import TWO_LEVELS, Estimator, Letter, register_estimator
+from bilevel_verify.oracles.convention import (
+    Counts,
+    OracleSet,
+    Vector,
+)
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
 
@@ -33,7 +38,7 @@ class Lengths(NamedTuple):
 
 
 @loop
-def implicit_agd_cg(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
+def implicit_agd_cg(P: OracleSet, counts: Counts, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
     """AGD for y, CG for v (RAHGD Algorithm 3, lines 2, 5-7, 11, 15).
 
     y starts anew from y_start at every epoch and is warm-started within it; v is warm-started throughout.
@@ -81,7 +86,7 @@ class DescentAndCgLengths(NamedTuple):
 
 
 @loop
-def implicit_gd_cg(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
+def implicit_gd_cg(P: OracleSet, counts: Counts, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
     """D gradient steps for y, N_cg conjugate gradient steps for v, both warm-started (AID-BiO)."""
     if k == START:
         return OK

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bilevel_verify.methods.kernels.answers import value_as_it_is
 from bilevel_verify.methods.kernels.inner import too_dear
-from bilevel_verify.methods.kernels.state import OK, OUT_OF_BUDGET, START, Inner, Lower, Vector
+from bilevel_verify.methods.kernels.state import OK, OUT_OF_BUDGET, START, Inner, Lower
 from bilevel_verify.methods.registry import Estimator, register_estimator
+from bilevel_verify.oracles.convention import (
+    Counts,
+    OracleSet,
+    Vector,
+)
 from bilevel_verify.oracles.counted import ask_grad_f, stop_grad_f
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
 
 
 @loop
-def exact(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
+def exact(P: OracleSet, counts: Counts, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
     """The gradient itself, one call."""
     if k == START:
         return OK
@@ -25,7 +28,7 @@ def exact(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t: int
 
 
 @loop
-def exact_itself(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
+def exact_itself(P: OracleSet, counts: Counts, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
     """grad f(point), for a stopping test."""
     stop_grad_f(P, counts, point, named(Inner, lower.inner).y, out)
     return OK

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bilevel_verify.methods.kernels.answers import DescentLengths
 from bilevel_verify.methods.kernels.inner import LOWER, PENALTY, agd, descent, newton, of_epoch, too_dear
@@ -16,10 +16,14 @@ from bilevel_verify.methods.kernels.state import (
     Lower,
     Outer,
     Real,
-    Vector,
 )
 from bilevel_verify.methods.kernels.vectors import copy_into
 from bilevel_verify.methods.registry import TWO_LEVELS, Estimator, Letter, register_estimator
+from bilevel_verify.oracles.convention import (
+    Counts,
+    OracleSet,
+    Vector,
+)
 from bilevel_verify.oracles.counted import (
     ask_grad_x_f,
     ask_grad_x_g,
@@ -35,7 +39,7 @@ NEEDS = frozenset({"grad_y_g", "grad_y_f", "grad_x_f", "grad_x_g"})
 
 
 @loop
-def penalty_gradient(P: Any, counts: Vector, point: Vector, u: Vector, lam: Any, lower: Lower) -> int:
+def penalty_gradient(P: OracleSet, counts: Counts, point: Vector, u: Vector, lam: Real, lower: Lower) -> int:
     """u <- grad_x f(x, y) + lam (grad_x g(x, y) - grad_x g(x, z)) (RAGD-GS Algorithm 1, line 6)."""
     inner, outer = named(Inner, lower.inner), named(Outer, lower.outer)
     at_y, at_z = outer.part, outer.product
@@ -48,7 +52,7 @@ def penalty_gradient(P: Any, counts: Vector, point: Vector, u: Vector, lam: Any,
 
 
 @loop
-def penalty_value(P: Any, counts: Vector, point: Vector, out: Vector, lam: Any, lower: Lower) -> int:
+def penalty_value(P: OracleSet, counts: Counts, point: Vector, out: Vector, lam: Real, lower: Lower) -> int:
     """out[0] <- f(x, y) + lam (g(x, y) - g(x, z)) with the trial y and z: three values."""
     inner, joint = named(Inner, lower.inner), row(lower.joint, 0)
     ask_value_f(P, counts, point, inner.y_trial, joint)
@@ -61,7 +65,7 @@ def penalty_value(P: Any, counts: Vector, point: Vector, out: Vector, lam: Any, 
 
 
 @loop
-def exact_penalty(P: Any, counts: Vector, point: Vector, out: Vector, lam: Any, lower: Lower) -> int:
+def exact_penalty(P: OracleSet, counts: Counts, point: Vector, out: Vector, lam: Real, lower: Lower) -> int:
     """out <- grad L*_lambda(point) at y*_lambda(point) and y*(point)."""
     inner, outer = named(Inner, lower.inner), named(Outer, lower.outer)
     y, z, at_y, at_z = inner.y_trial, inner.z_trial, outer.part, outer.product
@@ -100,7 +104,7 @@ class AgdLengths(NamedTuple):
 
 
 @loop
-def penalty_agd(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
+def penalty_agd(P: OracleSet, counts: Counts, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
     """AGD for z on g, then AGD for y on f + lam g (RAGD-GS Algorithm 1, lines 4-6; AccF2BA).
 
     With ``cold`` y and z start anew from y_start at every epoch (RAGD-GS), without it warm starts go on across restarts
@@ -124,7 +128,7 @@ def penalty_agd(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, 
 
 
 @loop
-def value_penalty_agd(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
+def value_penalty_agd(P: OracleSet, counts: Counts, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
     """L*_lambda(point) with the inner lengths of k >= 1."""
     alpha, beta, alpha_p, beta_p, lam = named(AgdLetters, lower.letters)
     lengths, inner = named(AgdLengths, lower.lengths), named(Inner, lower.inner)
@@ -140,7 +144,7 @@ def value_penalty_agd(P: Any, counts: Vector, point: Vector, out: Vector, lower:
 
 
 @loop
-def exact_penalty_agd(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
+def exact_penalty_agd(P: OracleSet, counts: Counts, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
     """grad L*_lambda(point)."""
     return exact_penalty(P, counts, point, out, named(AgdLetters, lower.letters).lam, lower)
 
@@ -176,7 +180,7 @@ class DescentLetters(NamedTuple):
 
 
 @loop
-def penalty_gd(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
+def penalty_gd(P: OracleSet, counts: Counts, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
     """D gradient steps for z on g and for y on f + lam g, warm-started (F2BA)."""
     if k == START:
         return OK
@@ -190,7 +194,7 @@ def penalty_gd(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t
 
 
 @loop
-def value_penalty_gd(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
+def value_penalty_gd(P: OracleSet, counts: Counts, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
     """L*_lambda(point) with gradient descent inside."""
     alpha, tau, lam = named(DescentLetters, lower.letters)
     steps, inner = of_epoch(named(DescentLengths, lower.lengths).D, t), named(Inner, lower.inner)
@@ -205,7 +209,7 @@ def value_penalty_gd(P: Any, counts: Vector, point: Vector, out: Vector, lower: 
 
 
 @loop
-def exact_penalty_gd(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
+def exact_penalty_gd(P: OracleSet, counts: Counts, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
     """grad L*_lambda(point)."""
     return exact_penalty(P, counts, point, out, named(DescentLetters, lower.letters).lam, lower)
 

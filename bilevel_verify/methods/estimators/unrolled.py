@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bilevel_verify.methods.estimators.implicit import NEEDS, STOPPING_NEEDS
 from bilevel_verify.methods.kernels.answers import (
     DescentLengths,
@@ -13,16 +11,21 @@ from bilevel_verify.methods.kernels.answers import (
     value_after_descent,
 )
 from bilevel_verify.methods.kernels.inner import LOWER, descent, of_epoch, too_dear
-from bilevel_verify.methods.kernels.state import OK, OUT_OF_BUDGET, START, Inner, Lower, Outer, Vector
+from bilevel_verify.methods.kernels.state import OK, OUT_OF_BUDGET, START, Inner, Lower, Outer
 from bilevel_verify.methods.kernels.vectors import copy_into
 from bilevel_verify.methods.registry import TWO_LEVELS, Estimator, Letter, register_estimator
+from bilevel_verify.oracles.convention import (
+    Counts,
+    OracleSet,
+    Vector,
+)
 from bilevel_verify.oracles.counted import ask_hvp_yy_g, ask_jvp_xy_g
 from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import loop
 
 
 @loop
-def unrolled(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
+def unrolled(P: OracleSet, counts: Counts, point: Vector, u: Vector, lower: Lower, t: int, k: int) -> int:
     """ITD: D gradient steps for y, then the exact derivative of f after them, by the backward recursion.
 
     The warm start counts as a constant. D Jacobian- and D Hessian-vector products.

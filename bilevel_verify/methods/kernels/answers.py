@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bilevel_verify.methods.kernels.inner import (
     LOWER,
@@ -14,18 +14,13 @@ from bilevel_verify.methods.kernels.inner import (
     solve_in_place,
     too_dear,
 )
-from bilevel_verify.methods.kernels.state import (
-    NOT_FINITE,
-    OK,
-    OUT_OF_BUDGET,
-    Hessians,
-    Inner,
-    Lower,
-    Outer,
-    Real,
+from bilevel_verify.methods.kernels.state import NOT_FINITE, OK, OUT_OF_BUDGET, Hessians, Inner, Lower, Outer, Real
+from bilevel_verify.methods.kernels.vectors import copy_into
+from bilevel_verify.oracles.convention import (
+    Counts,
+    OracleSet,
     Vector,
 )
-from bilevel_verify.methods.kernels.vectors import copy_into
 from bilevel_verify.oracles.counted import (
     ask_grad_f,
     ask_jvp_xy_g,
@@ -41,7 +36,7 @@ from bilevel_verify.oracles.jit import loop
 
 
 @loop
-def both_parts_of_f(P: Any, counts: Vector, point: Vector, y: Vector, lower: Lower) -> None:
+def both_parts_of_f(P: OracleSet, counts: Counts, point: Vector, y: Vector, lower: Lower) -> None:
     """outer.part <- grad_x f and inner.right <- grad_y f at (point, y): one call."""
     part, right = named(Outer, lower.outer).part, named(Inner, lower.inner).right
     joint = row(lower.joint, 0)
@@ -53,7 +48,7 @@ def both_parts_of_f(P: Any, counts: Vector, point: Vector, y: Vector, lower: Low
 
 
 @loop
-def implicit_gradient(P: Any, counts: Vector, point: Vector, u: Vector, cg_steps: int, lower: Lower) -> int:
+def implicit_gradient(P: OracleSet, counts: Counts, point: Vector, u: Vector, cg_steps: int, lower: Lower) -> int:
     """u <- grad_x f - grad_xy g v at (point, y), v by CG from where it is (RAHGD Algorithm 3, lines 6-7)."""
     inner, outer = named(Inner, lower.inner), named(Outer, lower.outer)
     y, v = inner.y, inner.v
@@ -67,7 +62,7 @@ def implicit_gradient(P: Any, counts: Vector, point: Vector, u: Vector, cg_steps
 
 
 @loop
-def exact_hypergradient(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
+def exact_hypergradient(P: OracleSet, counts: Counts, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
     """grad phi(point) by the implicit function theorem at y*(point)."""
     inner, g = named(Inner, lower.inner), named(Hessians, lower.hessians).g
     y, right, joint = inner.y_trial, inner.right, row(lower.joint, 0)
@@ -93,7 +88,7 @@ def exact_hypergradient(P: Any, counts: Vector, point: Vector, out: Vector, lowe
 
 
 @loop
-def exact_danskin(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
+def exact_danskin(P: OracleSet, counts: Counts, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
     """grad Phi(point) of a minimax problem: grad_x f at the inner solution."""
     inner = named(Inner, lower.inner)
     y = inner.y_trial
@@ -122,7 +117,7 @@ class AgdLengths(NamedTuple):
 
 
 @loop
-def value_after_agd(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
+def value_after_agd(P: OracleSet, counts: Counts, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
     """f(point, y), y by T_k steps of AGD on the lower level."""
     letters, inner = named(AgdLetters, lower.letters), named(Inner, lower.inner)
     steps, y = of_epoch(named(AgdLengths, lower.lengths).T_k, t), inner.y_trial
@@ -149,7 +144,7 @@ class DescentLengths(NamedTuple):
 
 
 @loop
-def value_after_descent(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
+def value_after_descent(P: OracleSet, counts: Counts, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
     """f(point, y), y by D steps of gradient descent on the lower level."""
     alpha, inner = named(DescentLetters, lower.letters).alpha, named(Inner, lower.inner)
     steps, y = of_epoch(named(DescentLengths, lower.lengths).D, t), inner.y_trial
@@ -164,7 +159,7 @@ def value_after_descent(P: Any, counts: Vector, point: Vector, out: Vector, lowe
 
 
 @loop
-def value_as_it_is(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
+def value_as_it_is(P: OracleSet, counts: Counts, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
     """f(point, y) with y as it is (one level, and single-loop methods)."""
     if too_dear(counts, 1):
         return OUT_OF_BUDGET

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from bilevel_verify.methods.kernels.state import FINISHED, Progress, Vector
+from bilevel_verify.methods.kernels.state import FINISHED, Progress
 from bilevel_verify.methods.kernels.steps import next_epoch
 from bilevel_verify.methods.kernels.vectors import add_to, set_zero
+from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.jit import loop
 
 

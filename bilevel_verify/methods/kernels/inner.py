@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from bilevel_verify.methods.kernels.state import Hessians, Inner, Lower, Vector
+from bilevel_verify.methods.kernels.state import Hessians, Inner, Lower, Real
 from bilevel_verify.methods.kernels.vectors import copy_into, is_finite, squared_norm
-from bilevel_verify.oracles.convention import BUDGET, CALLS
+from bilevel_verify.oracles.convention import (
+    BUDGET,
+    CALLS,
+    Counts,
+    OracleSet,
+    Vector,
+)
 from bilevel_verify.oracles.counted import (
     ask_grad_y_f,
     ask_grad_y_g,
@@ -27,7 +33,7 @@ def of_epoch(lengths: Vector, t: int) -> int:
 
 
 @loop
-def too_dear(counts: Vector, cost: int) -> bool:
+def too_dear(counts: Counts, cost: int) -> bool:
     """True if ``cost`` more oracle calls would pass the budget."""
     return bool(counts[CALLS] + cost > counts[BUDGET])
 
@@ -38,7 +44,7 @@ LOWER, PENALTY = range(2)
 
 @inlined
 def slope_of(
-    P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, slope: Vector, slope_f: Vector
+    P: OracleSet, counts: Counts, x: Vector, y: Vector, which: int, lam: Real, slope: Vector, slope_f: Vector
 ) -> None:
     """slope <- the y-gradient of the function that is being minimised (slope_f is scratch)."""
     ask_grad_y_g(P, counts, x, y, slope)
@@ -50,7 +56,16 @@ def slope_of(
 
 @loop
 def agd(
-    P: Any, counts: Vector, x: Vector, z: Vector, steps: int, alpha: Any, beta: Any, which: int, lam: Any, lower: Lower
+    P: OracleSet,
+    counts: Counts,
+    x: Vector,
+    z: Vector,
+    steps: int,
+    alpha: Real,
+    beta: Real,
+    which: int,
+    lam: Real,
+    lower: Lower,
 ) -> None:
     """AGD(h, z, T, alpha, beta) in place (RAGD-GS Algorithm 2, RAHGD Algorithm 1): T gradients of h.
 
@@ -78,7 +93,7 @@ def agd(
 
 @loop
 def descent(
-    P: Any, counts: Vector, x: Vector, z: Vector, steps: int, alpha: Any, which: int, lam: Any, lower: Lower
+    P: OracleSet, counts: Counts, x: Vector, z: Vector, steps: int, alpha: Real, which: int, lam: Real, lower: Lower
 ) -> None:
     """Gradient descent z <- z - alpha grad h(z) in place: one gradient of h a step."""
     inner = named(Inner, lower.inner)
@@ -91,7 +106,7 @@ def descent(
 
 @loop
 def conjugate_gradients(
-    P: Any, counts: Vector, x: Vector, y: Vector, b: Vector, steps: int, q: Vector, lower: Lower
+    P: OracleSet, counts: Counts, x: Vector, y: Vector, b: Vector, steps: int, q: Vector, lower: Lower
 ) -> None:
     """CG(grad_yy g(x, y), b, T, q) in place (RAHGD Algorithm 2): at most T + 1 Hessian-vector products.
 
@@ -158,7 +173,7 @@ def solve_in_place(a: Any, b: Vector) -> bool:
 
 
 @loop
-def stopping_slope(P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, lower: Lower) -> None:
+def stopping_slope(P: OracleSet, counts: Counts, x: Vector, y: Vector, which: int, lam: Real, lower: Lower) -> None:
     """Like ``slope_of`` for a stopping test: counted under the keys of stopping tests."""
     inner = named(Inner, lower.inner)
     slope, slope_f = inner.slope, inner.slope_f
@@ -170,7 +185,7 @@ def stopping_slope(P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam
 
 
 @loop
-def stopping_matrix(P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, lower: Lower) -> None:
+def stopping_matrix(P: OracleSet, counts: Counts, x: Vector, y: Vector, which: int, lam: Real, lower: Lower) -> None:
     """``matrix`` <- the yy-Hessian of the function that is being minimised."""
     dx, dy = len(x), len(y)
     hessians = named(Hessians, lower.hessians)
@@ -186,7 +201,7 @@ def stopping_matrix(P: Any, counts: Vector, x: Vector, y: Vector, which: int, la
 
 
 @loop
-def newton(P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, lower: Lower) -> bool:
+def newton(P: OracleSet, counts: Counts, x: Vector, y: Vector, which: int, lam: Real, lower: Lower) -> bool:
     """y <- the minimiser over y, to the precision of the arithmetic; False where Newton does not get there.
 
     Damped by halving while the gradient does not shrink; stops at a zero gradient or at a step that rounding eats.

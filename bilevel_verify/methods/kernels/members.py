@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bilevel_verify.methods.kernels.state import Ask, Lower, Memory, Vector
+from bilevel_verify.methods.kernels.state import Ask, Lower, Memory
+from bilevel_verify.oracles.convention import Counts
 from bilevel_verify.oracles.handing import Integers, Numbers, Vectors, call_2
 from bilevel_verify.oracles.jit import inlined, loop
 
@@ -30,7 +32,9 @@ def integers_of(stack: Stack, i: int) -> Integers:
 
 
 @loop
-def advance_members(scheme: Any, ask: Ask, chosen: Vector, codes: Vector, counts: Any, members: Any) -> None:
+def advance_members(
+    scheme: Any, ask: Ask, chosen: Counts, codes: Counts, counts: Sequence[Counts], members: Any
+) -> None:
     """Let the scheme run for each chosen member; ``codes`` takes why each came back.
 
     ``counts`` and the records of ``members`` have one entry per member, its blocks are stacks.

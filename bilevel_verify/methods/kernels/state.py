@@ -23,14 +23,13 @@ and called again it goes on bit for bit.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from bilevel_verify.methods.records import record
+from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
 
-Vector = Any
-"""``float64[::1]`` compiled, a list of floats in plain Python, a list of mpmath numbers in multi-precision."""
-Real = Any
-"""A number of the arithmetic of the run."""
+Real: TypeAlias = float
+"""A number of the arithmetic of the run: a float, or one of many digits that computes like a float."""
 
 
 @record
@@ -160,11 +159,11 @@ class Memory(NamedTuple):
 class Ask(NamedTuple):
     """Whom a scheme asks: the oracles, and the estimator for gradients, function values, exact gradients."""
 
-    P: Any
+    P: OracleSet
     gradient: Any
-    value: Any
+    value: Real
     exact: Any
-    counts: Vector
+    counts: Counts
 
 
 # events that an estimator answers besides the iterations k = 0, 1, ...

@@ -23,9 +23,9 @@ from bilevel_verify.methods.kernels.state import (
     Outer,
     Points,
     Progress,
-    Vector,
 )
 from bilevel_verify.methods.kernels.vectors import add_to, copy_into, is_finite
+from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.handing import call_7, named, named_at, row
 from bilevel_verify.oracles.jit import inlined, loop
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bilevel_verify.methods.kernels.state import Vector
+from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.jit import loop
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bilevel_verify.methods.kernels.averages import average_on_the_fly, restart
 from bilevel_verify.methods.kernels.scalars import square_root
-from bilevel_verify.methods.kernels.state import FINISHED, OK, Ask, Memory, Progress, Real, Vector
+from bilevel_verify.methods.kernels.state import FINISHED, OK, Ask, Memory, Progress, Real
 from bilevel_verify.methods.kernels.steps import (
     advance,
     begin_epoch,
@@ -20,6 +20,7 @@ from bilevel_verify.methods.kernels.steps import (
 from bilevel_verify.methods.kernels.vectors import copy_into, set_zero, squared_distance, squared_norm
 from bilevel_verify.methods.records import record
 from bilevel_verify.methods.registry import Letter, Scheme, register_scheme
+from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bilevel_verify.methods.kernels.scalars import square_root
-from bilevel_verify.methods.kernels.state import HISTORY_FULL, LAST, OK, STATIONARY, Ask, Memory, Progress, Real, Vector
+from bilevel_verify.methods.kernels.state import HISTORY_FULL, LAST, OK, STATIONARY, Ask, Memory, Progress, Real
 from bilevel_verify.methods.kernels.steps import (
     advance,
     begin_epoch,
@@ -26,6 +26,7 @@ from bilevel_verify.methods.kernels.steps import (
 from bilevel_verify.methods.kernels.vectors import copy_into, squared_distance, squared_norm
 from bilevel_verify.methods.records import record
 from bilevel_verify.methods.registry import Scheme, register_scheme
+from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import loop
 

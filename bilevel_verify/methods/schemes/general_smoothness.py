@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bilevel_verify.methods.kernels.state import OK, STATIONARY, Ask, Memory, Real, Vector
+from bilevel_verify.methods.kernels.state import OK, STATIONARY, Ask, Memory, Real
 from bilevel_verify.methods.kernels.steps import (
     advance,
     begin_epoch,
@@ -21,6 +21,7 @@ from bilevel_verify.methods.kernels.vectors import copy_into
 from bilevel_verify.methods.records import record
 from bilevel_verify.methods.registry import Letter, Scheme, register_scheme
 from bilevel_verify.methods.schemes.gradient_descent import TESTED_EPS, tested_if_given
+from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from bilevel_verify.methods.kernels.state import FINISHED, OK, STATIONARY, Ask, Memory, Progress, Real, Vector
+from bilevel_verify.methods.kernels.state import FINISHED, OK, STATIONARY, Ask, Memory, Progress, Real
 from bilevel_verify.methods.kernels.steps import (
     advance,
     begin_epoch,
@@ -19,6 +19,7 @@ from bilevel_verify.methods.kernels.steps import (
 )
 from bilevel_verify.methods.records import record
 from bilevel_verify.methods.registry import PERTURBATION_RADIUS, UNLIMITED, Letter, Scheme, register_scheme
+from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
 

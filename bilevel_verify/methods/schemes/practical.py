@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from bilevel_verify.methods.kernels.averages import average_on_the_fly, restart
 from bilevel_verify.methods.kernels.scalars import square_root
-from bilevel_verify.methods.kernels.state import FINISHED, LAST, NEVER, OK, Ask, Memory, Progress, Real, Vector
+from bilevel_verify.methods.kernels.state import FINISHED, LAST, NEVER, OK, Ask, Memory, Progress, Real
 from bilevel_verify.methods.kernels.steps import (
     advance,
     begin_epoch,
@@ -23,6 +23,7 @@ from bilevel_verify.methods.kernels.vectors import copy_into, squared_norm
 from bilevel_verify.methods.records import record
 from bilevel_verify.methods.registry import Letter, Scheme, register_scheme
 from bilevel_verify.methods.schemes.restarted_heavy_ball import heavy_ball_restart_point
+from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bilevel_verify.methods.kernels.averages import average_on_the_fly, finish_with_average, restart
-from bilevel_verify.methods.kernels.state import ALWAYS, NEVER, OK, Ask, Memory, Real, Vector
+from bilevel_verify.methods.kernels.state import ALWAYS, NEVER, OK, Ask, Memory, Real
 from bilevel_verify.methods.kernels.steps import advance, begin_epoch, close_row, gradient, open_row, pause, perturb
 from bilevel_verify.methods.kernels.vectors import copy_into, squared_norm
 from bilevel_verify.methods.records import record
 from bilevel_verify.methods.registry import Letter, Scheme, register_scheme
+from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bilevel_verify.methods.kernels.averages import finish_with_average, restart
-from bilevel_verify.methods.kernels.state import OK, Ask, Memory, Real, Vector
+from bilevel_verify.methods.kernels.state import OK, Ask, Memory, Real
 from bilevel_verify.methods.kernels.steps import advance, begin_epoch, close_row, gradient, open_row, pause
 from bilevel_verify.methods.kernels.vectors import add_to
 from bilevel_verify.methods.records import record
 from bilevel_verify.methods.registry import Letter, Scheme, register_scheme
+from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bilevel_verify.methods.kernels.averages import average_on_the_fly, finish_with_average, restart
-from bilevel_verify.methods.kernels.state import OK, Ask, Memory, Real, Vector
+from bilevel_verify.methods.kernels.state import OK, Ask, Memory, Real
 from bilevel_verify.methods.kernels.steps import advance, begin_epoch, close_row, gradient, open_row, pause
 from bilevel_verify.methods.kernels.vectors import copy_into
 from bilevel_verify.methods.records import record
 from bilevel_verify.methods.registry import Letter, Scheme, register_scheme
+from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
 
@@ -75,7 +76,7 @@ def restarted_heavy_ball(ask: Ask, m: Memory) -> int:
 
 
 @loop
-def heavy_ball_restart_point(x: Vector, x_old: Vector, theta: Any, z: Vector) -> None:
+def heavy_ball_restart_point(x: Vector, x_old: Vector, theta: Real, z: Vector) -> None:
     """z[k] = (x[k] + (1-2 theta)(1-theta) x[k-1]) / (1 + (1-2 theta)(1-theta)) (Algorithm 3, line 6)."""
     weight = (1 - 2 * theta) * (1 - theta)
     for i in range(len(z)):

@@ -18,6 +18,7 @@ from bilevel_verify.methods.run import Status
 from bilevel_verify.methods.simple import loops, passes, sets
 from bilevel_verify.methods.simple.convexity import require_convex
 from bilevel_verify.oracles import new_counts
+from bilevel_verify.oracles.convention import Counts
 from bilevel_verify.problems.feasible import (
     Ball,
     Box,
@@ -118,7 +119,7 @@ class LoopStepper:
         self.compiled, self.raised = form == "compiled", False
         self.oracles = owner.function_set(looped.needs, form)
         counts = new_counts(setup.budget[0])
-        self.counts: Any = counts if self.compiled else counts.tolist()
+        self.counts: Counts = counts if self.compiled else counts.tolist()
         with self._precision():
             self.memory = self._memory(known)
         self.function = compiled_loop(looped.function, self.memory) if self.compiled else looped.function

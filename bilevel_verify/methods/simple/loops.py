@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from bilevel_verify.methods.kernels import state
 from bilevel_verify.methods.kernels.scalars import square_root
-from bilevel_verify.methods.kernels.state import HUGE, Vector
+from bilevel_verify.methods.kernels.state import HUGE
 from bilevel_verify.methods.kernels.vectors import copy_into, dot
 from bilevel_verify.methods.simple.sets import (
     AT,
@@ -25,6 +25,11 @@ from bilevel_verify.methods.simple.sets import (
     Z,
     project_onto,
     project_onto_cut,
+)
+from bilevel_verify.oracles.convention import (
+    Counts,
+    OracleSet,
+    Vector,
 )
 from bilevel_verify.oracles.counted import ask_grad_f, ask_grad_g, ask_value_g, exhausted
 from bilevel_verify.oracles.jit import loop
@@ -64,7 +69,7 @@ class SimpleMemory(NamedTuple):
 
 
 @loop
-def agm_bio(P: Any, counts: Any, memory: Any) -> int:
+def agm_bio(P: OracleSet, counts: Counts, memory: Any) -> int:
     """Passes of Algorithm 1 until the trace is full or the run ends; returns why."""
     whole, real, points = memory.whole, memory.real, memory.points
     if whole[READY] == 0:
@@ -101,7 +106,7 @@ def agm_bio(P: Any, counts: Any, memory: Any) -> int:
 
 
 @loop
-def one_pass(P: Any, counts: Any, memory: Any, k: int) -> int:
+def one_pass(P: OracleSet, counts: Counts, memory: Any, k: int) -> int:
     """Lines 4-8 of the algorithm; 0, or why the run ends here."""
     whole, real, points = memory.whole, memory.real, memory.points
     n = len(points[X])
@@ -131,7 +136,7 @@ def one_pass(P: Any, counts: Any, memory: Any, k: int) -> int:
 
 
 @loop
-def project_on_the_cut(P: Any, counts: Any, memory: Any) -> int:
+def project_on_the_cut(P: OracleSet, counts: Counts, memory: Any) -> int:
     """NEXT <- projection of TARGET onto X_k (line 6), the cut built at y_k (or x_k, z_k); 0, or why there is none."""
     whole, real, points = memory.whole, memory.real, memory.points
     n = len(points[X])
@@ -177,7 +182,7 @@ def emptiness(memory: Any, b: Any, slack: Any) -> int:
 
 
 @loop
-def next_level(P: Any, counts: Any, memory: Any, k: int) -> None:
+def next_level(P: OracleSet, counts: Counts, memory: Any, k: int) -> None:
     """LEVEL <- g_k."""
     whole, real = memory.whole, memory.real
     if whole[MODE] == GIVEN:
@@ -192,7 +197,7 @@ def next_level(P: Any, counts: Any, memory: Any, k: int) -> None:
 
 
 @loop
-def constant_level(P: Any, counts: Any, memory: Any) -> int:
+def constant_level(P: OracleSet, counts: Counts, memory: Any) -> int:
     """LEVEL <- g_K, the least value along K accelerated steps; 0, or 1 if the budget ended before."""
     real = memory.real
     real[LEVEL] = lower_value(P, counts, memory)
@@ -205,7 +210,7 @@ def constant_level(P: Any, counts: Any, memory: Any) -> int:
 
 
 @loop
-def lower_value(P: Any, counts: Any, memory: Any) -> Any:
+def lower_value(P: OracleSet, counts: Counts, memory: Any) -> Any:
     """g at the current point of the accelerated method on the lower level."""
     points = memory.points
     ask_value_g(P, counts, points[U], points[UNIT][0:0], points[SUMS])
@@ -213,7 +218,7 @@ def lower_value(P: Any, counts: Any, memory: Any) -> Any:
 
 
 @loop
-def lower_step(P: Any, counts: Any, memory: Any) -> None:
+def lower_step(P: OracleSet, counts: Counts, memory: Any) -> None:
     """One step of the accelerated projected gradient method on g (sheet 3.2)."""
     whole, real, points = memory.whole, memory.real, memory.points
     ask_grad_g(P, counts, points[W], points[UNIT][0:0], points[GRADIENT])

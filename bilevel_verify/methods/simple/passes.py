@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from bilevel_verify.methods.kernels.scalars import square_root
-from bilevel_verify.methods.kernels.state import Vector
 from bilevel_verify.methods.kernels.vectors import dot
 from bilevel_verify.methods.simple.loops import (
     DIVERGED,
@@ -29,7 +28,11 @@ from bilevel_verify.methods.simple.loops import (
 )
 from bilevel_verify.methods.simple.loops import MOMENTUM as T
 from bilevel_verify.methods.simple.sets import GRADIENT, NEXT, NORMAL, SUMS, TARGET, UNIT, U, X, Y, project_onto
-from bilevel_verify.oracles.convention import Counts
+from bilevel_verify.oracles.convention import (
+    Counts,
+    OracleSet,
+    Vector,
+)
 from bilevel_verify.oracles.counted import ask_grad_f, ask_grad_g, ask_value_g, spent
 from bilevel_verify.oracles.jit import loop
 
@@ -79,7 +82,7 @@ def end_pass(memory: SimpleMemory) -> int:
 
 
 @loop
-def gradient_f(P: Any, counts: Counts, points: Any, place: int) -> bool:
+def gradient_f(P: OracleSet, counts: Counts, points: Any, place: int) -> bool:
     """GRADIENT <- that of f at a row; False if no call is left."""
     if spent(counts):
         return False
@@ -88,7 +91,7 @@ def gradient_f(P: Any, counts: Counts, points: Any, place: int) -> bool:
 
 
 @loop
-def gradient_g(P: Any, counts: Counts, points: Any, place: int) -> bool:
+def gradient_g(P: OracleSet, counts: Counts, points: Any, place: int) -> bool:
     """NORMAL <- the gradient of g at a row; False if no call is left."""
     if spent(counts):
         return False
@@ -97,7 +100,7 @@ def gradient_g(P: Any, counts: Counts, points: Any, place: int) -> bool:
 
 
 @loop
-def averaged_irg(P: Any, counts: Counts, memory: SimpleMemory) -> int:
+def averaged_irg(P: OracleSet, counts: Counts, memory: SimpleMemory) -> int:
     """a-IRG: iteratively regularised projected gradients, and their weighted average.
 
     Letters: gamma_0, eta_0, b, rho.
@@ -128,7 +131,7 @@ def averaged_irg(P: Any, counts: Counts, memory: SimpleMemory) -> int:
 
 
 @loop
-def bi_sg(P: Any, counts: Counts, memory: SimpleMemory) -> int:
+def bi_sg(P: OracleSet, counts: Counts, memory: SimpleMemory) -> int:
     """Bi-SG: a projected step on g, then a free step on f; the y-iterates stay in Z. Letters: t, c, alpha."""
     whole, real, points = memory.whole, memory.real, memory.points
     end = begin_pass(memory)
@@ -153,7 +156,7 @@ def bi_sg(P: Any, counts: Counts, memory: SimpleMemory) -> int:
 
 
 @loop
-def big_sam(P: Any, counts: Counts, memory: SimpleMemory) -> int:
+def big_sam(P: OracleSet, counts: Counts, memory: SimpleMemory) -> int:
     """BiG-SAM: a convex combination of a step on f and a projected step on g, ``alpha_{k+1} = min(c/(k+1), 1)``.
 
     Letters: t, s, c.
@@ -178,7 +181,7 @@ def big_sam(P: Any, counts: Counts, memory: SimpleMemory) -> int:
 
 
 @loop
-def accelerated(P: Any, counts: Counts, memory: SimpleMemory) -> int:
+def accelerated(P: OracleSet, counts: Counts, memory: SimpleMemory) -> int:
     """FISTA on a weighted sum of g and f: R-APM and PB-APG. Letters: weight of g, weight of f, step."""
     whole, real, points = memory.whole, memory.real, memory.points
     end = begin_pass(memory)
@@ -203,7 +206,7 @@ def accelerated(P: Any, counts: Counts, memory: SimpleMemory) -> int:
 
 
 @loop
-def dbgd(P: Any, counts: Counts, memory: SimpleMemory) -> int:
+def dbgd(P: OracleSet, counts: Counts, memory: SimpleMemory) -> int:
     """DBGD: descent on f as far as it does not spoil g, ``phi = min(a (g - g_hat), b |grad g|^2)``.
 
     Letters: s, a, b, g_hat.

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from bilevel_verify.methods.kernels.scalars import square_root
-from bilevel_verify.methods.kernels.state import Vector
 from bilevel_verify.methods.kernels.vectors import copy_into, dot
+from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.jit import compiled_as, loop
 
 X, Y, Z, U, W, NEXT, AT, GRADIENT, NORMAL, TARGET, SHIFTED, SUMS, LENGTHS, FIRST, SECOND, UNIT = range(16)
