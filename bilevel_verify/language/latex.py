@@ -157,6 +157,9 @@ class Echo:
             if name in ("sum", "prod"):
                 return rf"{BIG[name]}_{{{index}={low}}}^{{{high}}} {body}", PRODUCT
             return rf"{BIG[name]}_{{{low}\le {index}\le {high}}} {body}", PRODUCT
+        if not arguments:  # a number of the problem, as print has it
+            shown = self._function(name)
+            return shown, POWER if "^" in shown else ATOM
         inner = ", ".join(self.of(a, CONDITION) for a in arguments)
         if name == "sqrt":
             return rf"\sqrt{{{inner}}}", ATOM

@@ -59,6 +59,7 @@ def _environment() -> Any:
         "percent": words.percent,
         "slug": slug,
         "nested": words.nested,
+        "numbered": words.numbered,
         "letter": lambda name: Markup(to_mathml(_letter(name))),
     }
     environment.globals |= {"most_lines": MOST_LINES, "look": words.LOOKS, "certainties": words.CERTAINTIES}
