@@ -26,6 +26,7 @@ SPECIAL = {
 }
 NAMED = frozenset("log exp sin cos tan sinh cosh tanh max min".split())
 OPERATORS = {"asinh": "arsinh", "atan": "arctan", "lambda_min": r"\lambda_{\min}", "lambda_max": r"\lambda_{\max}"}
+OPERATORS |= {"softO": r"\tilde{\mathcal{O}}"}
 RELATIONS = {"<=": r"\le", ">=": r"\ge", "==": "=", "<": "<", ">": ">"}
 BIG = {"sum": r"\sum", "prod": r"\prod", "max": r"\max", "min": r"\min", "argmin": r"\arg\min", "argmax": r"\arg\max"}
 FENCES = {"abs": (r"\left|", r"\right|"), "norm": (r"\left\|", r"\right\|"), "floor": (r"\lfloor ", r"\rfloor ")}

@@ -28,7 +28,8 @@ WALKED = [
     ("(-1)**(n*(n + 1)) == 1", "(-1)**(n*(n + 2)) == 1", "n = integers 0.."),
     ("sum((1 - m/L)**i, (i, 0, k - 1)) <= L/m", "sum((1 - m/L)**i, (i, 0, k - 1)) < L/m",
      "L = (0, oo); m = (0, L]; k = integers 1.."),
-    ("sum(q**(2*i), (i, 0, k)) <= 1/(1 - q**2)", "sum(q**(2*i), (i, 0, k)) <= 1/(1 - q**3)", "q = (0, 1); k = integers 0.."),
+    ("sum(q**(2*i), (i, 0, k)) <= 1/(1 - q**2)", "sum(q**(2*i), (i, 0, k)) <= 1/(1 - q**3)",
+     "q = (0, 1); k = integers 0.."),
 ]  # fmt: skip
 
 
@@ -84,7 +85,8 @@ def test_an_index_of_that_name_keeps_its_own_range() -> None:
 @pytest.mark.parametrize(
     ("inner", "first", "step"),
     [("k", 0, "k + 1"), ("2*k + 1", 0, "((2*k + 1) + 1)*((2*k + 1) + 2)"), ("3", 0, "1"), ("k - 1", 1, "(k - 1) + 1"),
-     ("k - 1", 0, None), ("5*k", 0, None), ("5 - k", 0, None), ("k/2", 0, None), ("k + 1/2", 0, None), ("k + j", 0, None),
+     ("k - 1", 0, None), ("5*k", 0, None), ("5 - k", 0, None), ("k/2", 0, None), ("k + 1/2", 0, None),
+     ("k + j", 0, None),
      ("k**2", 0, None)],
 )  # fmt: skip
 def test_a_factorial_grows_by_a_product_while_its_argument_is_a_natural_number(
