@@ -129,11 +129,11 @@ def test_the_dimension_of_a_space_is_no_letter_that_nobody_uses(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("proof", "printed"),
     [
-        (r"Since $t\le1$, we have $t^2\le t$.", [r"t\le1", r"t^2\le t"]),
-        (r"We have $t^2\le t$ because $t\le1$.", [r"t^2\le t", r"t\le1"]),
-        (r"By $t\le1$ we have $t^2\le t$.", [r"t^2\le t"]),
+        (r"Since $2t\le2$, we have $t^2\le t$.", [r"2t\le2", r"t^2\le t"]),
+        (r"We have $t^2\le t$ because $2t\le2$.", [r"t^2\le t", r"2t\le2"]),
+        (r"By $2t\le2$ we have $t^2\le t$.", [r"t^2\le t"]),
         (r"Thus $t^2\le t$, while $t^3\le t$.", [r"t^2\le t", r"t^3\le t"]),
-        (r"While $t\le1$, we have $t^2\le t$.", [r"t^2\le t"]),
+        (r"While $2t\le2$, we have $t^2\le t$.", [r"t^2\le t"]),
     ],
 )
 def test_what_a_proof_rests_on_and_what_it_sets_beside_are_steps(
