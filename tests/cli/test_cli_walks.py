@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from bilevel_verify.cli import main, output
+from bilevel_verify.cli.commands import catalogue
+from bilevel_verify.methods import methods
 
 PROBLEM = """
 kind = "bilevel"
@@ -183,3 +186,16 @@ def test_the_statements_are_counted_by_paper(capsys: pytest.CaptureFixture[str])
     assert caught.out.count("\n") < 60
     assert "ragd-gs/lemma-1" in caught.out
     assert "--paper KEY" in caught.err
+
+
+def test_every_letter_of_a_method_says_what_it_is_and_what_its_theorem_prescribes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for method in methods():
+        unsaid = [one["name"] for one in catalogue._described_method(method)["letters"] if not one["meaning"]]
+        assert not unsaid, method.name
+    assert main(["list", "methods", "--show", "rahgd", "--json"]) == 0
+    letters = {one["name"]: one for one in json.loads(capsys.readouterr().out)["letters"]}
+    assert (letters["alpha"]["meaning"], letters["alpha"]["prescribed"]) == ("step size of the inner AGD", "1/ell")
+    assert main(["list", "methods", "--show", "bi-sg"]) == 0
+    assert "exponent with which the step size on f falls" in " ".join(capsys.readouterr().out.split())
