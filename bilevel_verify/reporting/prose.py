@@ -11,7 +11,7 @@ from bilevel_verify.language import letter_latex, parse, to_latex
 from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
 
 _PART = re.compile(r"[\w.*/+-]")
-_GREEK = "eps|Delta|lambda|kappa|phi|theta|delta|sigma|rho|mu|nu|eta|tau"
+_GREEK = "eps|ell|Delta|lambda|kappa|phi|theta|delta|sigma|rho|mu|nu|eta|tau"
 _LETTER = re.compile(rf"\b(?:[A-Za-z]{{1,2}}_[A-Za-z0-9]{{1,6}}|(?:{_GREEK})(?:_\w{{1,6}})?)\b")
 _OPERATOR = re.compile(
     r"\blambda_(min|max)(?=\()|\b(nabla)(?:\^(\d+))?(?:_([xyz]{1,4})\b)?|\b(D)\^(\d+)(?:_([xyz]{1,4})\b)?|\^(nu_\w)\b"
@@ -22,6 +22,7 @@ _SIMPLE = re.compile(rf"(?:[A-Za-z]|[A-Za-z]\d+|{_GREEK})(?:_[A-Za-z0-9]+(?:_[A-
 _TOKEN = re.compile(r"[A-Za-z]\w*|\d+(?:\.\d+)?|\*\*|<=|>=|==|[-+*/^=<>(){},]|\s")
 _SIGNED = re.compile(r" (?:<=|>=|==|[=<>]) |[\^*]")
 """What makes a span a formula: a relation between blanks, a power, a product."""
+_ADJECTIVE = re.compile(r"-(?:Lipschitz|strongly|smooth|stationary)\b")
 _INDEX = re.compile(r"\b([A-Za-z])_\{([A-Za-z0-9+-]{1,9})\}")
 _CURVATURE = re.compile(r"\|([fg]):([xyz]{1,4})\|")
 _SIGN = re.compile(r"(<=|>=|==|<|>|=)?\s*(.*)", re.S)
@@ -140,6 +141,8 @@ def _mark(found: re.Match[str], text: str) -> str | None:
     if found.re is _OPERATOR:
         return _operator(found)
     before, after = text[max(0, found.start() - 1) : found.start()], text[found.end() : found.end() + 1]
+    if before in (" ", "") and _ADJECTIVE.match(text, found.end()):
+        return letter_latex(found[0])
     if before in ("-", "/", ".", "'", '"', "=") or after in ("-", "/", "(", "'", '"', "["):
         return None  # part of a name (a statement, a file, a call), no letter by itself
     return letter_latex(found[0])

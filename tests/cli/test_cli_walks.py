@@ -199,3 +199,16 @@ def test_every_letter_of_a_method_says_what_it_is_and_what_its_theorem_prescribe
     assert (letters["alpha"]["meaning"], letters["alpha"]["prescribed"]) == ("step size of the inner AGD", "1/ell")
     assert main(["list", "methods", "--show", "bi-sg"]) == 0
     assert "exponent with which the step size on f falls" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_a_table_of_verdicts_leaves_open_is_said_below_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (problem := tmp_path / "mine.toml").write_text(
+        'kind = "single_level"\nf = "log(1 + exp(x1)) - x1/3 + x2**2"\nx = ["x1", "x2"]\nstart = [3, -2]\n'
+    )
+    words = ["verify", "restarted-agd-hb/theorem-1:epoch-length", "--problem", str(problem)]
+    assert main([*words, "--eps", "0.1"]) == 0
+    assert "refuted and on record in the card: 1; the exit status is about new ones" in capsys.readouterr().out
+    assert main([*words, "--eps", "0.1", "--budget", "2"]) == 0
+    assert "--budget N lets the run make more oracle calls" in capsys.readouterr().out

@@ -101,6 +101,7 @@ def test_a_small_page_is_plain() -> None:
         ("by certified |g:xy| <= 1, mu >= 0.989949", "≥ 0.989949", "<mfrac>"),
         ("the pass makes x_{K+1}, which", "<msub><mi>x</mi>", "x_{"),
         ("by (1 - 2/(sqrt(kappa)+1))^{K_1} at", "<msup>", "^"),
+        ("grad g is ell-Lipschitz", "<mi>ℓ</mi></math>-Lipschitz", "ell"),
         ("a >= b < c", "<mo>≥</mo>", "&gt;"),
         ("zoo:ramp:s=2*eps,drop=1", "s=2*", "<mo>=</mo>"),
         ("k = 3..8 and --x0=1", "k = 3..8", "<math>"),
