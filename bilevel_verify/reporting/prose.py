@@ -28,6 +28,8 @@ _CURVATURE = re.compile(r"\|([fg]):([xyz]{1,4})\|")
 _SIGN = re.compile(r"(<=|>=|==|<|>|=)?\s*(.*)", re.S)
 SIGNS = {"<=": r"\le", ">=": r"\ge", "==": "=", "=": "=", "<": "<", ">": ">"}
 LONGEST = 4000
+WIDEST = 72
+"""Letters of the longest formula among words: a longer one stays text, which can break."""
 FUNCTIONS = frozenset({"sqrt", "exp", "log", "norm", "ceil", "floor", "sin", "cos", "tanh", "abs", "max", "min"})
 
 
@@ -112,7 +114,7 @@ def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
         first = start + part.start() + part[0].index(piece) if piece else start
         before, after = text[max(0, first - 1) : first], text[first + len(piece) :][:2]
         alone = not re.match(r"[\w.'\"`\[|:<]", before) and not re.match(r"['\"`\[|_>:*(^/]|\.\.", after)
-        alone = alone and not re.search(r"\.\d{3}", piece)  # a measured number is no fraction
+        alone = alone and len(piece) <= WIDEST and not re.search(r"\.\d{3}", piece)  # a measured number is no fraction
         if alone and _SIGNED.search(piece) and re.search(r"[A-Za-z]", piece):
             found.append((first, first + len(piece)))
     return found

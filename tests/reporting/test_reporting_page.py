@@ -102,6 +102,7 @@ def test_a_small_page_is_plain() -> None:
         ("the pass makes x_{K+1}, which", "<msub><mi>x</mi>", "x_{"),
         ("by (1 - 2/(sqrt(kappa)+1))^{K_1} at", "<msup>", "^"),
         ("grad g is ell-Lipschitz", "<mi>ℓ</mi></math>-Lipschitz", "ell"),
+        ("phi = " + " + ".join(["113551*sqrt(x1)"] * 8), "113551*sqrt(x1) + 113551", "<msqrt>"),
         ("a >= b < c", "<mo>≥</mo>", "&gt;"),
         ("zoo:ramp:s=2*eps,drop=1", "s=2*", "<mo>=</mo>"),
         ("k = 3..8 and --x0=1", "k = 3..8", "<math>"),

@@ -303,7 +303,7 @@ def _geometric(term: tree.Node, index: str, low: tree.Node, high: tree.Node, cla
         return None
     first = substitute(powers[0], {index: low if slope > 0 else high})
     ratio = base if abs(slope) == 1 else tree.Power(base, tree.Number(abs(slope)))
-    if not _apart(ratio, claim, _holds(ZERO, "<=", first.exponent, claim) if isinstance(first, tree.Power) else False):
+    if not isinstance(first, tree.Power) or not _apart(ratio, first.exponent, claim):
         return None
     count = tree.Add((high, tree.Negate(low), ONE))
     sum_of_powers = tree.Divide(
@@ -313,12 +313,14 @@ def _geometric(term: tree.Node, index: str, low: tree.Node, high: tree.Node, cla
     return tree.Multiply((*others, first, sum_of_powers))
 
 
-def _holds(one: tree.Node, op: str, two: tree.Node, claim: ScalarClaim) -> bool:
-    return by_smt(replace(claim, left=one, op=op, right=two), 1000).outcome == "proved"
+def _apart(base: tree.Node, least: tree.Node, claim: ScalarClaim) -> bool:
+    """Whether a ratio is never 1 on the range, and never 0 unless the least exponent is nowhere negative."""
 
+    def holds(one: tree.Node, op: str, two: tree.Node) -> bool:
+        return by_smt(replace(claim, left=one, op=op, right=two), 1000).outcome == "proved"
 
-def _apart(base: tree.Node, claim: ScalarClaim, may_vanish: bool) -> bool:
-    """Whether a ratio is never 1 on the range, and never 0 unless it may be: on one side of them everywhere."""
-    if _holds(ONE, "<", base, claim) or (may_vanish and _holds(base, "<", ONE, claim)):
+    if holds(base, "<", ZERO):
         return True
-    return _holds(base, "<", ZERO, claim) or (_holds(ZERO, "<", base, claim) and _holds(base, "<", ONE, claim))
+    if holds(ZERO, "<", base):
+        return holds(base, "<", ONE) or holds(ONE, "<", base)
+    return holds(base, "<", ONE) and holds(ZERO, "<=", least)

@@ -231,10 +231,10 @@ def _points(instance: Instance, trajectory: RecordedRun) -> Iterable[tuple[str, 
 def _beyond(instance: Instance, block: str, point: Vector) -> str:
     """The first coordinate of a point that is not inside its range for certain, with its value; empty if all are."""
     symbols: Sequence[object] = instance.problem.x if block == "x" else instance.problem.y
-    for symbol, value in zip(symbols, point.entries):
+    for symbol, a in zip(symbols, point.entries):
         low, high = inward(*instance.problem.range_of(symbol))
-        if not (bool(arb(low) <= value) and bool(value <= arb(high))):
-            return f"{symbol} = {float(value.mid()):.4g}"
+        if not (bool(arb(low) <= a) and bool(a <= arb(high))):
+            return f"{symbol} = {float(a.mid()):.4g}"
     return ""
 
 
