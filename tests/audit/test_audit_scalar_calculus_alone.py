@@ -591,7 +591,9 @@ def test_logarithms_and_exponentials_are_read() -> None:
         reader.of(parse("x**(64 + 1)"))
     with pytest.raises(NotAlgebraic):
         reader.of(parse("floor(x)"))
-    assert float(reader.of(parse("sin(x) - atan(x)")).subs(put)) == pytest.approx(np.sin(1.7) - np.arctan(1.7), abs=1e-12)
+    assert float(reader.of(parse("sin(x) - atan(x)")).subs(put)) == pytest.approx(
+        np.sin(1.7) - np.arctan(1.7), abs=1e-12
+    )
     assert to_text(claim.left) == "log(x)"
 
 
