@@ -163,7 +163,7 @@ def test_the_minimiser_of_one_level_is_enclosed_where_it_is_the_only_one(
 
 
 def test_the_distance_to_the_minimiser_is_judged_and_on_a_box_refutes_nothing(tmp_path: Path) -> None:
-    claim = ("step", "norm(x[k+1] - x_star())", "norm(x[k] - x_star())/2")
+    claim = ("step", "norm(x[k+1] - x_star())", "norm(x[k] - x_star())*2/3")
     assert verdict(tmp_path, bv.single_level(**BOWL), *claim)[0] == "holds"
     broken = (*claim[:2], "norm(x[k] - x_star())/3")
     assert verdict(tmp_path, bv.single_level(**BOWL), *broken)[0] == "refuted"
