@@ -59,9 +59,9 @@ def _environment() -> Any:
         "percent": words.percent,
         "slug": slug,
         "nested": words.nested,
-        "numbered": words.numbered,
         "letter": lambda name: Markup(to_mathml(_letter(name))),
     }
+    environment.filters["numbered"] = words.numbered
     environment.globals |= {"most_lines": MOST_LINES, "look": words.LOOKS, "certainties": words.CERTAINTIES}
     environment.globals["row_columns"] = view("page")
     environment.globals["strip"] = lambda lines, name: Markup(strip_svg(lines, name))

@@ -190,10 +190,9 @@ def _step(node: tree.Node, letter: str, first: int) -> tree.Node | None:
             return _rising(inner, letter, first)
         case tree.Call(function="binomial", arguments=(whole_set, part)):
             rest = tree.Add((whole_set, tree.Negate(part)))
-            top, *below = (_rising(inner, letter, first) for inner in (whole_set, part, rest))
-            if top is None or any(step is None for step in below):
-                return None
-            return tree.Divide(top, tree.Multiply(tuple(step for step in below if step is not None)))
+            steps = [_rising(inner, letter, first) for inner in (whole_set, part, rest)]
+            known = [step for step in steps if step is not None]
+            return tree.Divide(known[0], tree.Multiply((known[1], known[2]))) if len(known) == 3 else None
     return None
 
 

@@ -230,10 +230,15 @@ def _meant(method: Any, letter: Any) -> dict[str, str]:
         said, entry = card.letters.get(letter.name), card.entries.get(method.statement)
         names = [n for name in getattr(entry, "settings", ()) for n in (*card.settings[name].includes, name)]
         settings = (card.settings[name].parameters.get(letter.name) for name in names)
-        values = [one.value.text for one in settings if one is not None and one.value is not None]
+        values = [_prescribed(one.value) for one in settings if one is not None and one.value is not None]
         meaning = meaning or (said.meaning if said else "")
     meaning = meaning or MEANT.get(letter.name, "")
     return {"meaning": " ".join(meaning.split()), "prescribed": " or ".join(dict.fromkeys(values))}
+
+
+def _prescribed(value: Any) -> str:
+    """A formula, or the equation whose root a letter is."""
+    return value.text if hasattr(value, "text") else f"the root of {value.equation.text}"
 
 
 def _fields(record: object) -> dict[str, object]:
