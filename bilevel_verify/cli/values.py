@@ -84,9 +84,11 @@ def scalar(text: str, option: str) -> Scalar:
 def problem_of(arguments: argparse.Namespace) -> tuple[Any, str]:
     """The problem (or family) that ``--problem`` and ``--knob`` name, and its reference with all knobs."""
     names = [n for n in (getattr(arguments, "target", None), arguments.problem) if n]
-    if len(names) != 1:
-        what = "once" if names else "with --problem zoo:NAME or --problem FILE.toml"
-        raise InputError(f"name the problem {what}")
+    if len(names) > 1:
+        aside = f"; if {names[0]} is a method, write --method {names[0]}" if hasattr(arguments, "method") else ""
+        raise InputError(f"name the problem once, not {names[0]} and {names[1]}{aside}")
+    if not names:
+        raise InputError("name the problem with --problem zoo:NAME or --problem FILE.toml")
     reference, knobs = split_reference(names[0])
     values = knobs | assignments(arguments.knob, "--knob")
     return open_problem(reference, values, arguments.allow_outside), join_reference(reference, values)

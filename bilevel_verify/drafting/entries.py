@@ -69,10 +69,13 @@ class Composer:
                         self._entry(piece)
 
     def judged(self, printed: Printed) -> bool:
-        """Whether a relation is a promise or a step: no definition, hypothesis or citation, and not told in text."""
+        """Whether a relation is a promise or a step: no definition, hypothesis or citation, and not told in text.
+
+        What a proof says after "since" is a step of it.
+        """
         unit = self.reader.document.units[printed.unit]
         return (
-            printed.role == "claim"
+            (printed.role == "claim" or (printed.context.reasons and unit.kind == "proof"))
             and unit.kind != "algorithm"
             and (printed.context.formula.display or unit.kind != "text")
         )

@@ -34,6 +34,9 @@ CITED = re.compile(
     r"|by|from|using|uses?|used|due to|note that|fact that|according to|in view of|combin(?:e|ing)"
     r"|plugging|invoking|applying|implied by|holds for)\b", re.I,
 )  # fmt: skip
+REASON = re.compile(r"\b(?:since|because)\b", re.I)
+CONTRAST = re.compile(rf"(?:{HOLE}|{CLAIM.pattern})[^.]*?,\s*while\s*\Z", re.I)
+"""", while" behind what is said already sets something beside it and limits nothing."""
 STRICT = re.compile(
     r"\b(?:suppose|assume[sd]?|assuming|provided|whenever|if|let|letting|when|while|such that|choos(?:e|ing)"
     r"|as (?:soon|long) as|fix(?:ing)?"
@@ -72,11 +75,16 @@ class Context:
             "cited": _last(CITED, self.before),
         }
         best = max(places, key=lambda name: places[name])
-        if places[best] < 0:
+        if places[best] < 0 or CONTRAST.search(self.before):
             return "claim"
         if self.formula.display and (best == "cited" or (best == "given" and not STRICT.search(self.before))):
             return "claim"
         return best
+
+    @property
+    def reasons(self) -> bool:
+        """Whether it is what a "since" or "because" rests on: the text takes it for true where it stands."""
+        return self.role == "cited" and 0 <= _last(CITED, self.before) == _last(REASON, self.before)
 
     @property
     def names(self) -> bool:

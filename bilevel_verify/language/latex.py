@@ -26,6 +26,7 @@ SPECIAL = {
 }
 NAMED = frozenset("log exp sin cos tan sinh cosh tanh max min".split())
 OPERATORS = {"asinh": "arsinh", "atan": "arctan", "lambda_min": r"\lambda_{\min}", "lambda_max": r"\lambda_{\max}"}
+OPERATORS |= {"softO": r"\tilde{\mathcal{O}}"}
 RELATIONS = {"<=": r"\le", ">=": r"\ge", "==": "=", "<": "<", ">": ">"}
 BIG = {"sum": r"\sum", "prod": r"\prod", "max": r"\max", "min": r"\min", "argmin": r"\arg\min", "argmax": r"\arg\max"}
 FENCES = {"abs": (r"\left|", r"\right|"), "norm": (r"\left\|", r"\right\|"), "floor": (r"\lfloor ", r"\rfloor ")}
@@ -157,6 +158,9 @@ class Echo:
             if name in ("sum", "prod"):
                 return rf"{BIG[name]}_{{{index}={low}}}^{{{high}}} {body}", PRODUCT
             return rf"{BIG[name]}_{{{low}\le {index}\le {high}}} {body}", PRODUCT
+        if not arguments:  # a number of the problem, as print has it
+            shown = self._function(name)
+            return shown, POWER if "^" in shown else ATOM
         inner = ", ".join(self.of(a, CONDITION) for a in arguments)
         if name == "sqrt":
             return rf"\sqrt{{{inner}}}", ATOM

@@ -11,6 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.oracles.convention import NO_BUDGET
+
 FloatArray = NDArray[np.float64]
 Status = Literal["finished", "stationary", "budget", "diverged", "not finite", "interrupted", "precision"]
 """``finished``: the method's own exit; ``stationary``: its gradient test; the others say why it was cut short."""
@@ -46,6 +48,11 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.k)
+
+    def __str__(self) -> str:
+        kept = ", ".join(f"{name} ({rows.shape[1]})" for name, rows in self.sequences.items() if len(rows))
+        lost = "" if self.thinned_from is None else f", thinned from row {self.thinned_from} on"
+        return f"{len(self)} iterates of {kept}, last epoch {int(self.epoch[-1])}{lost}"
 
     def _repr_html_(self) -> str:
         return trace_table(self)
@@ -110,12 +117,18 @@ def run_table(run: Run) -> str:
         *([("note", run.note)] if run.note else []),
     ]
     body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in lines)
-    letters = [(k, v) for k, v in run.parameters.items() if isinstance(v, int | float)][:MOST_LETTERS]
-    used = ", ".join(f"{name} = {value:.6g}" for name, value in letters)
+    letters = list(shown_letters(run.parameters).items())[:MOST_LETTERS]
+    used = ", ".join(f"{name} = {value}" for name, value in letters)
     more = f"<details><summary>{len(letters)} letters</summary><p>{escape(used)}</p></details>" if used else ""
     head = f"<caption>{escape(f'{run.method} on {run.problem}{at}')}</caption>"
     trace = f"<details><summary>{len(run.trace):,} iterates</summary>{trace_table(run.trace)}</details>"
     return f"<table>{head}<tbody>{body}</tbody></table>{more}{trace}"
+
+
+def shown_letters(letters: Mapping[str, Any]) -> dict[str, str]:
+    """The numbers among the letters of a run as text; a count that ends nothing is ``no limit``."""
+    numbers = {name: value for name, value in letters.items() if isinstance(value, int | float)}
+    return {name: "no limit" if value == NO_BUDGET else f"{value:.6g}" for name, value in numbers.items()}
 
 
 def trace_table(trace: Trace) -> str:

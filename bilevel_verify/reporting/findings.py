@@ -10,6 +10,8 @@ from bilevel_verify.reporting.words import SUMMARY_ORDER, number
 
 Json = dict[str, Any]
 BROKEN = ("refuted", "inconsistent")
+PROMISED = {"<=": "at most ", "<": "less than ", ">=": "at least ", ">": "more than ", "==": "exactly "}
+"""How the sign of a relation is said of the measured side."""
 MOST_REASONS = 12
 MOST_NAMED = 3
 
@@ -57,7 +59,8 @@ def sentence(row: Json) -> str:
         return f"grows with exponent {number(row['measured'])}, promised was {number(row['bound'])}{where}"
     if row["measured"] is None or row["bound"] is None or row["kind"] == "probability":
         return (row["reason"] or "a counterexample") + where
-    return f"measured {number(row['measured'])}, promised {number(row['bound'])}{where}"
+    how = PROMISED.get((row.get("details") or {}).get("op", ""), "")
+    return f"measured {number(row['measured'])}, promised {how}{number(row['bound'])}{where}"
 
 
 def open_reasons(lines: Iterable[Json]) -> list[Json]:

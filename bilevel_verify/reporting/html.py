@@ -61,6 +61,7 @@ def _environment() -> Any:
         "nested": words.nested,
         "letter": lambda name: Markup(to_mathml(_letter(name))),
     }
+    environment.filters["numbered"] = words.numbered
     environment.globals |= {"most_lines": MOST_LINES, "look": words.LOOKS, "certainties": words.CERTAINTIES}
     environment.globals["row_columns"] = view("page")
     environment.globals["strip"] = lambda lines, name: Markup(strip_svg(lines, name))
@@ -278,7 +279,8 @@ class View:
                     item = {"name": name, "record": record, "claim": claim, "broken": broken}
                     found.append(item | {"repaired": repaired, "mended": mended})
         found += self._bare_errata({(x["name"], x["claim"]["id"]) for x in found})
-        return found
+        named = ((f"e--{place}", one["name"].partition("/")[0]) for place, one in enumerate(found))
+        return [one | {"anchor": anchor, "paper": paper} for one, (anchor, paper) in zip(found, named)]
 
     def _bare_errata(self, known: set[tuple[str, str]]) -> list[Json]:
         """Refuted lines whose statement has no such claim on its card (inequalities, steps, identities ...)."""

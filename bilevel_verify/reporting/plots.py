@@ -114,6 +114,7 @@ def _measured_and_bound(row: Json, driver: Any, counts: Any, bounds: Any) -> lis
 def _bound_name(row: Json) -> str:
     right = related(row.get("right"), row.get("details"))
     shape = "order, up to its constant: " if row["kind"] == "order" else "bound: "
+    right = right.replace("softO", "Õ")
     return shape + right if 0 < len(right) <= 52 else shape.rstrip(": ")
 
 

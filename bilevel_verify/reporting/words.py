@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -98,3 +99,10 @@ def nested(value: Any) -> str:
 def worst(verdicts: list[str]) -> str:
     """The verdict that a summary shows: a broken or open promise first, then what was kept, then what says nothing."""
     return next((v for v in SUMMARY_ORDER if v in verdicts), "undecided")
+
+
+def numbered(steps: str) -> list[tuple[str, str]]:
+    """Lines of an algorithm, each with the number that its comment gives it, or none."""
+    lines = steps.strip("\n").splitlines()
+    found = [re.fullmatch(r"(.*?)\s*#\s*(\d+)\s*", line) for line in lines]
+    return [(one[2], one[1]) if one else ("", line) for one, line in zip(found, lines)]

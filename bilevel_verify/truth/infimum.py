@@ -23,7 +23,7 @@ from bilevel_verify.truth.functions.quadratics import quadratic_of
 from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
 from bilevel_verify.truth.minimum.attainment import attains, on_unbounded_range
-from bilevel_verify.truth.minimum.convex_minimum import convex_minimum, is_convex
+from bilevel_verify.truth.minimum.convex_minimum import convex_minimum, is_convex, only_minimiser
 from bilevel_verify.truth.minimum.descent import descend
 from bilevel_verify.truth.minimum.effort import FEW_X, FEW_Y
 from bilevel_verify.truth.minimum.minimum import Minimum, attained_value, minimise_phi
@@ -37,6 +37,8 @@ from bilevel_verify.truth.witness.cvxpy_bridge import ConicAnswer, box_of, solve
 from bilevel_verify.truth.witness.disciplined import NotRepresentable
 
 if TYPE_CHECKING:
+    import flint
+
     from bilevel_verify.constants.papers import LetterSet
 
 FloatArray = NDArray[np.float64]
@@ -137,6 +139,17 @@ def _convex(problem: Problem, phi: sympy.Expr, low: FloatArray, high: FloatArray
             return str(failure)
         return _without_end(problem, f"not bounded below, as far as can be seen: {failure} (phi is convex)", False)
     return _by_dual(objective, answer, low, high) or ""
+
+
+def minimiser_of(problem: Problem, near: FloatArray, low: FloatArray, high: FloatArray) -> list[flint.arb] | None:
+    """Balls around the only minimiser of a problem of one level, where f is convex (exactly) and smooth; else None.
+
+    ``near`` is the best point known.
+    """
+    points = Points(explicit_model(problem, problem.f), lambda: None)
+    if not PhiObjective(points).smooth or not is_convex(problem.f, problem.x, ranges_over(box_of(low, high))):
+        return None
+    return only_minimiser(points, near, low, high)
 
 
 def _without_end(problem: Problem, why: str, symbolic: bool) -> Minimum:

@@ -1,6 +1,6 @@
 """Hooks of the site: formulas become MathML while it is built, notebooks become pages; no network is needed.
 
-``BILEVEL_VERIFY_LESSONS=run`` executes the lessons and shows their pictures (half a minute).
+The lessons are executed and their pictures shown (half a minute; ``BILEVEL_VERIFY_LESSONS=skip`` leaves that out).
 The marked manuscripts are made from the verdicts kept in ``docs/manuscripts``; ``BILEVEL_VERIFY_MANUSCRIPTS=DIR`` takes
 the pages that ``bilevel-verify coverage --out DIR`` wrote instead.
 """
@@ -26,7 +26,10 @@ _OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)*((?:reports|tests)/[^)]*|drafts)
 _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.S)
 _INLINE = re.compile(r"(?<![\\$\w])\$([^$\n]+(?:\n[^$\n]+)?)\$(?![\w$])")
 
-
+STYLE = (
+    'math { font-family: "Latin Modern Math", "STIX Two Math", "Cambria Math", "DejaVu Math TeX Gyre", math; }'
+    ' math[display="block"] { margin: .6em 0; overflow-x: auto; }'
+)
 KEPT = Path(__file__).parents[1] / "manuscripts"
 
 
@@ -66,7 +69,12 @@ def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
 
 def _with_mathml(text: str) -> str:
     text = _DISPLAY.sub(lambda found: "\n" + to_mathml(" ".join(found[1].split()), block=True) + "\n", text)
-    return _INLINE.sub(lambda found: to_mathml(" ".join(found[1].split())), text)
+    return _INLINE.sub(lambda found: f"<span>{to_mathml(' '.join(found[1].split()))}</span>", text)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """The fonts of formulas, as in the reports."""
+    return output.replace("</head>", f"<style>{STYLE}</style></head>", 1)
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -84,7 +92,7 @@ def on_files(files: Any, config: Any) -> Any:
 def page_of(path: Path) -> str:
     """A notebook as Markdown: text, code, and what the code shows if the lessons are to be run."""
     book = json.loads(path.read_text(encoding="utf-8"))
-    space: dict[str, Any] | None = {} if os.environ.get("BILEVEL_VERIFY_LESSONS") == "run" else None
+    space: dict[str, Any] | None = None if os.environ.get("BILEVEL_VERIFY_LESSONS") == "skip" else {}
     parts = []
     for cell in book["cells"]:
         source = "".join(cell["source"])

@@ -20,6 +20,7 @@ from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, prepared
 from bilevel_verify.audit.scalar.exponents import by_exponents
 from bilevel_verify.audit.scalar.logs import by_logarithms
 from bilevel_verify.audit.scalar.monomials import by_monomials
+from bilevel_verify.audit.scalar.moving import by_halves, by_scale
 from bilevel_verify.audit.scalar.prove import DEPTH, QUICK, engines, settle
 from bilevel_verify.audit.scalar.raising import by_raising
 from bilevel_verify.audit.scalar.rolle import by_rolle
@@ -189,7 +190,7 @@ PLAIN: dict[str, Engine] = {
 PARTED: dict[str, Callable[[ScalarClaim, Engine], Decision]] = {
     "cancelling": by_cancelling, "residues": by_residues, "monomials": by_monomials, "induction": by_induction,
     "exponents": by_exponents, "raising": by_raising, "derivative": by_derivative, "logarithms": by_logarithms,
-    "head and tail": by_head_and_tail, "zero apart": by_zero_apart,
+    "head and tail": by_head_and_tail, "zero apart": by_zero_apart, "halves": by_halves, "scale": by_scale,
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.fast
 
 SINGLE = ("by_number", "by_identity", "by_signs", "by_roots", "by_boxes", "by_rolle", "by_calculus")
 PARTED = ("by_cancelling", "by_residues", "by_monomials", "by_induction", "by_exponents", "by_raising", "by_derivative",
-          "by_logarithms", "by_head_and_tail", "by_zero_apart")  # fmt: skip
+          "by_logarithms", "by_head_and_tail", "by_zero_apart", "by_halves", "by_scale")  # fmt: skip
 OPEN = Decision("undecided", "open", "")
 
 
@@ -83,13 +83,13 @@ CLAIM = claim_of("a <= b")
 STEPS = ["cancelling", "residues", "monomials", "induction", "exponents", "raising"]
 QUICKLY = ["by_signs", "by_identity", "by_roots", "smt 1000"]
 WHOLE = [*QUICKLY, *(f"by_{s}" for s in STEPS), "by_boxes", "by_rolle", "by_calculus", "by_derivative", "by_logarithms",
-         "smt 4000", "by_head_and_tail", "by_zero_apart"]  # fmt: skip
+         "smt 4000", "by_head_and_tail", "by_zero_apart", "by_halves", "by_scale"]  # fmt: skip
 
 
 def test_names_and_order_of_the_engines() -> None:
     first = ["signs", "identity", "roots", "smt"]
     deep = [*first, *STEPS, "boxes", "rolle", "calculus", "derivative", "logarithms"]
-    tail = ["head and tail", "zero apart"]
+    tail = ["head and tail", "zero apart", "halves", "scale"]
     assert (DEPTH, QUICK, FULL) == (3, 1000, 4000)
     for depth, milliseconds, names in (
         (3, 4000, [*deep, "smt", *tail]), (3, 1000, [*deep, *tail]), (2, 1000, deep), (1, 1000, deep),

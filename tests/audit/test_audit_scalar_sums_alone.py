@@ -20,7 +20,8 @@ RANGES = (
     "n = [0, oo); z = (-oo, oo); r = (0, 1); q = (1, oo); s = [-1/2, -1/4]; h = [0, 1/2]; k = integers 0..;"
     " j = integers 1..; m = integers ..; l = integers 2.."
 )
-VALUES = {"z": ("-1", "2/3"), "r": ("1/3", "1/2"), "q": ("2", "5/2"), "s": ("-1/2", "-1/3"), "h": ("1/4",), "n": ("3",),
+VALUES = {"z": ("-1", "2/3"), "r": ("1/3", "1/2"), "q": ("2", "5/2"), "s": ("-1/2", "-1/3"), "h": ("0", "1/4",
+    "1/2"), "n": ("3",),
           "k": ("0", "1", "4"), "j": ("1", "3"), "m": ("-2", "0", "3"), "l": ("2", "4"), "a": ("2", "1/3")}  # fmt: skip
 
 
@@ -51,6 +52,9 @@ CLOSED = [
     "sum((-2)**i, (i, 1, k))", "sum((q + 1)**(-i), (i, 1, k))", "sum(i + r**i, (i, 0, k))",
     "sum(5*r**i - z, (i, 1, k))",
     "sum(sum(r**p, (p, 0, 2)), (i, 1, k))",
+    # a ratio that may be 0, where no exponent is negative; a ratio that is a power
+    "sum(h**i, (i, 0, k))", "sum(h**(k - i), (i, 0, k))", "sum((s + h)**i, (i, 0, k))", "sum(r**(2*i), (i, 0, k))",
+    "sum(q**(-3*i), (i, 0, k))", "sum(s**(2*i + 1), (i, 0, k))",
 ]  # fmt: skip
 WRITTEN = [
     ("sum(i, (i, 1, 3))", "1 + 2 + 3"),
@@ -82,12 +86,14 @@ LEFT = [
     "sum(i + sqrt(i), (i, 1, k))", "sum(i**21, (i, 1, k))", "sum(k, (k, 1, 3))", "sum(k, (k, 1, j))",
     "sum(1/i, (i, 1, k))",
     "sum(exp(z)*i, (i, 1, k))", "sum(prod(p, (p, 1, i)), (i, 1, k))", "sum(prod(p, (p, 1, i)), (i, 1, 3))",
-    "sum(h**i, (i, 0, k))", "sum(z**i, (i, 0, k))", "sum(n**i, (i, 0, k))", "sum(i*2**i, (i, 0, k))",
-    "sum(r**(2*i), (i, 0, k))",
+    "sum(h**(i - 1), (i, 0, k))", "sum(h**(-i), (i, 0, k))", "sum(z**i, (i, 0, k))", "sum(n**i, (i, 0, k))",
+    "sum(i*2**i, (i, 0, k))",
+    "sum(r**(5*i), (i, 0, k))",
     "sum(r**i*q**i, (i, 0, k))", "sum(i**i, (i, 1, k))", "sum(r**(i/2), (i, 0, k))", "sum(r**(i + z), (i, 0, k))",
     "sum(r**(i*k), (i, 0, k))", "sum(1/2**i, (i, 0, k))", "max(i, (i, 1, k))", "min(i, (i, 1, 3))",
     "argmax(i, (i, 1, 3))",
-    "sum(q**(i*i), (i, 0, k))", "sum(1**i*i**2/(i + 1), (i, 0, k))", "sum(i, (i, 1, -k))", "sum((s + h)**i, (i, 0, k))",
+    "sum(q**(i*i), (i, 0, k))", "sum(1**i*i**2/(i + 1), (i, 0, k))", "sum(i, (i, 1, -k))",
+    "sum((s + h)**(i - 1), (i, 0, k))",
 ]  # fmt: skip
 
 
@@ -178,7 +184,11 @@ def test_what_the_solver_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not done("sum(i, (i, j, k))", **{"j <= k + 1; z <= 1": "vacuous"})
     below, above, small, large = "z < 0; z <= 1", "0 < z; z <= 1", "z < 1; z <= 1", "1 < z; z <= 1"
     assert not done("sum(z**i, (i, j, k))", **counts)
-    assert asked[1:] == [(below, 1000), (above, 1000)]
+    assert asked[1:] == [(below, 1000), (above, 1000), (small, 1000)]
+    natural = "0 <= j; z <= 1"
+    assert done("sum(z**i, (i, j, k))", **counts, **{small: "proved", natural: "proved"})  # 0**0 is 1 in both
+    assert asked[1:] == [(below, 1000), (above, 1000), (small, 1000), (natural, 1000)]
+    assert not done("sum(z**i, (i, j, k))", **counts, **{natural: "proved"})
     assert done("sum(z**i, (i, j, k))", **counts, **{below: "proved"})
     assert not done("sum(z**i, (i, j, k))", **counts, **{above: "proved"})
     assert asked[1:] == [(below, 1000), (above, 1000), (small, 1000), (large, 1000)]

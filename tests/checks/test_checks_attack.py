@@ -59,9 +59,9 @@ def test_what_is_proved_between_unlike_units_is_open(tmp_path: Path, monkeypatch
     assert broken.verdict == "refuted"  # one point is enough, whatever the units; they are named
     assert "; units: " in (broken.reason or "")
     assert "units" not in (row_about(tmp_path, "L/2").reason or "")
-    monkeypatch.setattr(attack, "_proof", lambda case, judged: "branch and bound on 1 boxes")
+    monkeypatch.setattr(attack, "_proof", lambda case, judged: "branch and bound on 1 box")
     alike, unlike = row_about(tmp_path, "2*L"), row_about(tmp_path, "2")
-    assert (alike.verdict, alike.reason) == ("holds", "branch and bound on 1 boxes")
+    assert (alike.verdict, alike.reason) == ("holds", "branch and bound on 1 box")
     assert unlike.verdict == "undecided"
     assert (unlike.reason or "").startswith("units: ")
 

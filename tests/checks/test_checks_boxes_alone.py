@@ -160,7 +160,7 @@ def test_what_is_tried_at_all() -> None:
     wide = bv.bilevel(**{**LINE, "domain": None})  # type: ignore[arg-type]
     half = SimpleNamespace(dx=1, x=problem.x, range_of=lambda symbol: (0, float("inf")))
     many = SimpleNamespace(dx=3, x=problem.x * 3, range_of=problem.range_of)
-    assert asked(HOLDS) == "branch and bound on 1 boxes"
+    assert asked(HOLDS) == "branch and bound on 1 box"
     assert asked("norm(y_star(u)) <= 100", letter="u") is not None
     assert asked("norm(y_star(x)) == 100") is None
     for changed in (
@@ -208,13 +208,13 @@ def test_a_gap_of_nothing_is_no_strict_relation(op: str, monkeypatch: pytest.Mon
 
 def test_boxes_and_rounds_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     relation = "phi(x) >= -1/4 - 1/10"
-    assert asked(relation) not in (None, "branch and bound on 1 boxes")
+    assert asked(relation) not in (None, "branch and bound on 1 box")
     monkeypatch.setattr(boxes, "ROUNDS", 1)
     assert asked(relation) is None
     monkeypatch.setattr(boxes, "ROUNDS", 26)
     monkeypatch.setattr(boxes, "MOST_BOXES", 1)
     assert asked(relation) is None
-    assert asked(HOLDS) == "branch and bound on 1 boxes"
+    assert asked(HOLDS) == "branch and bound on 1 box"
 
 
 def test_boxes_are_halved_along_their_longest_side() -> None:

@@ -334,7 +334,7 @@ class Boxed:
         found = hypotheses.containment(self.instance, self.trajectory, self.functions)
         assert found is not None
         assert found.text == "the points of the run stay in the box where L, mu hold"
-        return found
+        return replace(found, reason=re.sub(r" \([xy]\d = [^)]*\)", "", found.reason))
 
 
 IN, OUT = [0.5, 3.0], [0.5, 5.0]
@@ -388,6 +388,13 @@ def test_every_coordinate_stays_between_its_ends(point: list[float], inside: boo
 )
 def test_points_of_two_levels(case: Boxed, premise: Premise) -> None:
     assert case.premise == premise
+
+
+def test_the_coordinate_that_left_the_box_is_named_with_its_value() -> None:
+    case = boxed({"w": [[0.5, 5.25]]})
+    found = hypotheses.containment(case.instance, case.trajectory, case.functions)
+    assert found is not None
+    assert "w[4, 7] lies outside the certified box (x2 = 5.25): widen the range of x" in found.reason
 
 
 @pytest.mark.parametrize("name", ["w", "y", "z", "wbar"])

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import bilevel_verify as bv
+from bilevel_verify.checks.claims.values import EvaluationError
+from bilevel_verify.checks.instances.functions import ProblemFunctions
 from bilevel_verify.errors import CardError
 from bilevel_verify.problems.problem import Problem
 
@@ -106,9 +108,9 @@ def test_a_function_that_nothing_computes_is_named(tmp_path: Path) -> None:
 
 
 def test_a_function_of_another_kind_of_problem_is_answered_with_those_of_this_one(tmp_path: Path) -> None:
-    found, reason = verdict(tmp_path, bv.single_level(**BOWL), "step", "norm(x[k] - x_star())", "1")
+    found, reason = verdict(tmp_path, bv.single_level(**BOWL), "step", "norm(x[k]) - dist(x[k])", "1")
     assert found == "undecided"
-    assert "nothing gives x_star a value on this problem" in reason
+    assert "nothing gives dist a value on this problem" in reason
     assert "there are f, f_star, grad_f, hess_f" in reason
     assert "did you mean 'x_star'" not in reason
 
@@ -129,3 +131,43 @@ def test_a_usual_letter_that_is_not_declared_is_declared_by_the_message(tmp_path
         CardError, match=r'unknown letter .eps. .*declare it under \[letters\]: eps = \{ from = "user" \}'
     ):
         verdict(tmp_path, bv.single_level(**BOWL), "run", "calls(grad_f)", "Delta/eps**2")
+
+
+@pytest.mark.parametrize(
+    ("f", "domain", "place"),
+    [
+        ("x1**2 + 3*x1 + x2**2 - x1*x2", None, (-2.0, -1.0)),
+        ("x1**2 + 3*x1 + x2**2 - x1*x2", {"x1": (-3, 3), "x2": (-3, 3)}, (-2.0, -1.0)),
+        ("x1**2 + 3*x1 + x2**2 - x1*x2", {"x1": (-2, 3), "x2": (-3, 3)}, None),  # at the end of the range
+        ("x1**2 + 3*x1 + x2**2 - x1*x2", {"x1": (0, 3), "x2": (-3, 3)}, None),
+        ("log(1 + exp(x1)) - x1/2 + x2**2", None, (0.0, 0.0)),
+        ("x1**2", None, None),  # every x2 is as good
+        ("x1**4 + x2**2", None, None),  # its Hessian is singular there
+        ("abs(x1) + x2**2", None, None),
+        ("x1**4/4 - x1**2/2 + x2**2", None, None),
+        ("exp(x1) + x2**2", None, None),
+    ],
+)
+def test_the_minimiser_of_one_level_is_enclosed_where_it_is_the_only_one(
+    f: str, domain: dict[str, tuple[int, int]] | None, place: tuple[float, float] | None
+) -> None:
+    problem = bv.single_level(f=f, x="x1 x2", **({} if domain is None else {"domain": domain}))
+    functions = ProblemFunctions(problem, bv.truth(problem))
+    if place is None:
+        with pytest.raises(EvaluationError, match="proved convex"):
+            functions.call("x_star", [])
+        return
+    found, certainty = functions.call("x_star", [])
+    assert certainty == "certified"
+    assert all(ball.contains(number) and ball.rad() < 1e-20 for ball, number in zip(found.entries, place, strict=True))
+
+
+def test_the_distance_to_the_minimiser_is_judged_and_on_a_box_refutes_nothing(tmp_path: Path) -> None:
+    claim = ("step", "norm(x[k+1] - x_star())", "norm(x[k] - x_star())*2/3")
+    assert verdict(tmp_path, bv.single_level(**BOWL), *claim)[0] == "holds"
+    broken = (*claim[:2], "norm(x[k] - x_star())/3")
+    assert verdict(tmp_path, bv.single_level(**BOWL), *broken)[0] == "refuted"
+    found, reason = verdict(tmp_path, bv.single_level(**BOWL, domain={"x1": (-2, 2)}), *broken)
+    assert found == "undecided"
+    assert reason.startswith("local: ")
+    assert "x_star" in reason

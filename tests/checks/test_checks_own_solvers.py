@@ -15,7 +15,7 @@ from bilevel_verify.checks.claims.facts import needs_epochs
 from bilevel_verify.checks.claims.recorded import EPOCHS_UNKNOWN, RecordedRun
 from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.checks.solvers.own_solver import run_own, trace_of, trajectory_of
-from bilevel_verify.errors import ParameterError
+from bilevel_verify.errors import ParameterError, SolverError
 from bilevel_verify.oracles import BudgetExhausted, HandedOracles, oracles
 from bilevel_verify.oracles.precise import PreciseOracles
 
@@ -197,6 +197,11 @@ def test_shapes_in_one_variable(result: Any, epochs: list[int], output: Any) -> 
 def test_anything_else_is_said_to_be_no_run(result: Any, bowl: bv.Problem) -> None:
     with pytest.raises(ParameterError, match=r"the solver handed back|of the trajectory"):
         run_own(bowl, lambda o, x0, p: result, {}, np.array(FLAT[0]), {}, None)
+
+
+def test_a_trajectory_with_other_arguments_says_what_it_takes(bowl: bv.Problem) -> None:
+    with pytest.raises(SolverError, match=r"bv.Trajectory\(epochs=\[points\], output=point, w=\[points\], ...\)"):
+        run_own(bowl, lambda o, x0, p: bv.Trajectory(x=[x0]), {}, np.array(FLAT[0]), {}, None)
 
 
 def test_a_scalar_x_of_a_run_is_an_error_of_its_own(bowl: bv.Problem) -> None:

@@ -405,7 +405,7 @@ def test_one_link_of_unlike_units_is_enough() -> None:
     ("names", "said"), [(("L",), "L holds on a box only"), (("L", "M"), "L, M hold on a box only")]
 )
 def test_constants_of_a_box_are_named_and_the_way_out_too(names: tuple[str, ...], said: str) -> None:
-    assert rows.on_a_box(names).startswith(f"{said} (remove [domain]")
+    assert rows.on_a_box(names).startswith(f"{said} (remove [domain] if they stay finite without it, else")
 
 
 def test_a_run_without_a_step_is_why_nothing_was_checked() -> None:

@@ -66,6 +66,7 @@ CALLS = [
     (["verify", "restarted-agd-hb/lemma-1", "--random", "2", "--x0=1"], "leave out"),
     (["verify", "--problem", "p.toml"], "name a statement"),
     (["verify", "restarted-agd-hb/theorem-1"], "name the problem"),
+    (["plot", "trajectory", "gradient-descent", "--problem", "zoo:ramp"], "write --method gradient-descent"),
     (["verify", "restarted-agd-hb/theorem-99", "--problem", "p.toml"], "theorem-99"),
     (["verify", "nonsense/theorem-1", "--problem", "p.toml"], "nonsense"),
     (["verify", "--card", "none.toml", "--problem", "p.toml"], "none.toml"),

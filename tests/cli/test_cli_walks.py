@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from bilevel_verify.cli import main, output
+from bilevel_verify.cli.commands import catalogue
+from bilevel_verify.methods import methods
 
 PROBLEM = """
 kind = "bilevel"
@@ -183,3 +186,29 @@ def test_the_statements_are_counted_by_paper(capsys: pytest.CaptureFixture[str])
     assert caught.out.count("\n") < 60
     assert "ragd-gs/lemma-1" in caught.out
     assert "--paper KEY" in caught.err
+
+
+def test_every_letter_of_a_method_says_what_it_is_and_what_its_theorem_prescribes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for method in methods():
+        unsaid = [one["name"] for one in catalogue._described_method(method)["letters"] if not one["meaning"]]
+        assert not unsaid, method.name
+    assert main(["list", "methods", "--show", "rahgd", "--json"]) == 0
+    letters = {one["name"]: one for one in json.loads(capsys.readouterr().out)["letters"]}
+    assert (letters["alpha"]["meaning"], letters["alpha"]["prescribed"]) == ("step size of the inner AGD", "1/ell")
+    assert main(["list", "methods", "--show", "bi-sg"]) == 0
+    assert "exponent with which the step size on f falls" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_a_table_of_verdicts_leaves_open_is_said_below_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (problem := tmp_path / "mine.toml").write_text(
+        'kind = "single_level"\nf = "log(1 + exp(x1)) - x1/3 + x2**2"\nx = ["x1", "x2"]\nstart = [3, -2]\n'
+    )
+    words = ["verify", "restarted-agd-hb/theorem-1:epoch-length", "--problem", str(problem)]
+    assert main([*words, "--eps", "0.1"]) == 0
+    assert "refuted and on record in the card: 1; the exit status is about new ones" in capsys.readouterr().out
+    assert main([*words, "--eps", "0.1", "--budget", "2"]) == 0
+    assert "--budget N lets the run make more oracle calls" in capsys.readouterr().out

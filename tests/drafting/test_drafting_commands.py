@@ -20,7 +20,7 @@ def test_draft_writes_a_card_and_says_what_it_found(tmp_path: Path, capsys: pyte
     assert main(["draft", PAPER, "--out", str(card), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["card"] == str(card)
-    assert (told["links"], told["judged"]) == (11, 11)
+    assert (told["links"], told["judged"]) == (12, 12)
     assert card.read_text(encoding="utf-8") == (DRAFTS / "gradient-descent.draft.toml").read_text(encoding="utf-8")
 
 

@@ -124,3 +124,26 @@ def test_the_dimension_of_a_space_is_no_letter_that_nobody_uses(tmp_path: Path) 
     said = " ".join(note.text for note in bv.draft(paper).notes)
     assert "$q$ is introduced and never used" in said
     assert "$d$" not in said
+
+
+@pytest.mark.parametrize(
+    ("proof", "printed"),
+    [
+        (r"Since $2t\le2$, we have $t^2\le t$.", [r"2t\le2", r"t^2\le t"]),
+        (r"We have $t^2\le t$ because $2t\le2$.", [r"t^2\le t", r"2t\le2"]),
+        (r"By $2t\le2$ we have $t^2\le t$.", [r"t^2\le t"]),
+        (r"Thus $t^2\le t$, while $t^3\le t$.", [r"t^2\le t", r"t^3\le t"]),
+        (r"While $2t\le2$, we have $t^2\le t$.", [r"t^2\le t"]),
+    ],
+)
+def test_what_a_proof_rests_on_and_what_it_sets_beside_are_steps(
+    tmp_path: Path, proof: str, printed: list[str]
+) -> None:
+    found = links(tmp_path, r"Fix $t\in[0,1]$.", proof)
+    texts = [[entry["printed"]] if isinstance(entry["printed"], str) else entry["printed"] for entry in found]
+    assert [text for one in texts for text in one] == printed
+    assert not any("t**3" in str(entry.get("where")) for entry in found)  # set beside, it is no hypothesis
+
+
+def test_a_reason_in_a_statement_is_no_promise_of_it(tmp_path: Path) -> None:
+    assert len(links(tmp_path, r"Fix $t\in[0,1]$. Since $t\le1$, we have $t^2\le t$.", "Clear.")) == 1

@@ -450,6 +450,8 @@ def test_runs_traces_and_findings_show_themselves_in_a_notebook() -> None:
     assert f"{run.iterations} iterations" in page
     trace = Trace(np.zeros(30, dtype=np.int64), np.arange(30), {"x": np.arange(30.0)[:, None]})
     assert trace._repr_html_().count("<tr>") == 1 + 10 + 1
+    assert str(trace) == "30 iterates of x (1), last epoch 0"
+    assert "N = no limit" in replace(run, parameters={"N": 2**62, "eta": 0.5})._repr_html_()
     (finding,) = bv.check("x + 1 <= x", "x = [0, 1]")
     assert "refuted" in finding._repr_html_()
     assert "&lt;=" in finding._repr_html_()

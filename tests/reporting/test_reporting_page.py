@@ -12,6 +12,7 @@ from reporting_samples import many, problem, verifications
 from test_reporting_browser import CHROMIUM, browse
 
 from bilevel_verify.reporting import document_of, findings, packing, report, words
+from bilevel_verify.reporting.findings import sentence
 from bilevel_verify.reporting.html import View, render
 from bilevel_verify.reporting.plots import strip_svg
 from bilevel_verify.reporting.prose import expression, prose
@@ -94,6 +95,18 @@ def test_a_small_page_is_plain() -> None:
         ("rahgd/theorem-4-1 at eps_x", "rahgd/theorem-4-1 at <math>", "**"),
         ("no value for eps**2*(a+b", "**2*(a+b", "<script"),
         ("costs $\\frac12$", "<mfrac>", "$"),
+        ("least eigenvalue -(1 + b c^2/(m-a)^2); more", "<mfrac>", "c^2"),
+        ("K = 1/theta is no integer", "<mfrac>", "theta"),
+        ("by certified |g:xy| <= 1, mu >= 0.989949", "<msubsup><mi>∇</mi>", "|g:xy|"),
+        ("by certified |g:xy| <= 1, mu >= 0.989949", "≥ 0.989949", "<mfrac>"),
+        ("the pass makes x_{K+1}, which", "<msub><mi>x</mi>", "x_{"),
+        ("by (1 - 2/(sqrt(kappa)+1))^{K_1} at", "<msup>", "^"),
+        ("grad g is ell-Lipschitz", "<mi>ℓ</mi></math>-Lipschitz", "ell"),
+        ("phi = " + " + ".join(["113551*sqrt(x1)"] * 8), "113551*sqrt(x1) + 113551", "<msqrt>"),
+        ("a >= b < c", "<mo>≥</mo>", "&gt;"),
+        ("zoo:ramp:s=2*eps,drop=1", "s=2*", "<mo>=</mo>"),
+        ("k = 3..8 and --x0=1", "k = 3..8", "<math>"),
+        ("<img src=x onerror=a*b>", "onerror=a*b", "<math>"),
         ("inf lambda_min(nabla^2_yy) >= m", "<msubsup>", "nabla"),
         ("inf lambda_min(nabla^2_yy) >= m", "<msub><mi>λ</mi>", "lambda"),
         ("sup |D^3_yyy g| <= M_g |z - z'|^nu_g", "<msubsup><mi>D</mi>", "^"),
@@ -219,3 +232,23 @@ def test_an_open_claim_is_linked_once_under_words_that_say_why() -> None:
     linked = [(one["count"], [shown["row"]["claim"] for shown in one["lines"]], one["more"]) for one in found]
     assert linked == [(4, ["output", "gap"], False), (2, ["fit"], False), (2, ["sum"], False)]
     assert all(one["why"] in findings.HEADS.values() for one in found)
+
+
+@pytest.mark.parametrize(
+    ("op", "said"), [("<=", "at most 2"), (">=", "at least 2"), ("==", "exactly 2"), (None, "promised 2")]
+)
+def test_the_sentence_of_a_refuted_row_says_which_way_it_was_promised(op: str | None, said: str) -> None:
+    row = {
+        "where": None,
+        "kind": "claim",
+        "measured": 3.0,
+        "bound": 2.0,
+        "reason": None,
+        "details": {"op": op} if op else {},
+    }
+    assert said in sentence(row)
+
+
+def test_lines_of_an_algorithm_carry_the_numbers_of_the_print() -> None:
+    steps = "k = 0            # 1\nwhile k < K:\n    x[k+1] = x[k]   # 12\n"
+    assert words.numbered(steps) == [("1", "k = 0"), ("", "while k < K:"), ("12", "    x[k+1] = x[k]")]

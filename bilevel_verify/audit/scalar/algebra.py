@@ -85,15 +85,18 @@ def to_sympy(node: tree.Node, claim: ScalarClaim) -> sympy.Expr:
     ------
     NotAlgebraic : a function, range or exponent that is not algebraic.
     """
-    return _Algebraic(claim).of(node)
+    return Algebraic(claim).of(node)
 
 
-class _Algebraic:
+class Algebraic:
+    """Reads algebraic trees; see :func:`to_sympy`."""
+
     def __init__(self, claim: ScalarClaim) -> None:
         self.symbols = {n: symbol_of(n, claim) for n in claim.domains}
         self.count = 0
 
     def of(self, node: tree.Node) -> sympy.Expr:
+        """The expression; raises as :func:`to_sympy` does."""
         self.count += 1
         if self.count > SIZE_LIMIT:
             raise NotAlgebraic("too large an expression")
@@ -124,14 +127,15 @@ class _Algebraic:
         raise NotAlgebraic(f"{getattr(node, 'function', type(node).__name__)} is not algebraic")
 
     def power(self, base: tree.Node, exponent: tree.Node) -> sympy.Expr:
+        """A power with an affine exponent."""
         form = linear_form(exponent)
         if form is None:
             raise NotAlgebraic("an exponent that is not affine")
-        _moderate(form)
+        moderate(form)
         return self.of(base) ** self.of(exponent)
 
 
-def _moderate(form: Affine) -> None:
+def moderate(form: Affine) -> None:
     """Refuse exponents whose polynomials, roots cleared, would not fit.
 
     Raises

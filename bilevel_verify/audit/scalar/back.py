@@ -8,6 +8,9 @@ import sympy
 
 from bilevel_verify.language import tree
 
+ANALYTIC = frozenset({"log", "exp", "sin", "cos", "sinh", "cosh", "tanh", "atan"})
+"""Functions that SymPy differentiates into each other and roots of each other, under its names."""
+
 
 def to_tree(expression: sympy.Expr) -> tree.Node:
     """An algebraic SymPy expression as a tree.
@@ -36,7 +39,7 @@ def to_tree(expression: sympy.Expr) -> tree.Node:
     if isinstance(expression, sympy.Max | sympy.Min):
         name = "max" if isinstance(expression, sympy.Max) else "min"
         return tree.Call(name, tuple(to_tree(a) for a in expression.args))
-    if isinstance(expression, sympy.log | sympy.exp):
+    if type(expression).__name__ in ANALYTIC:
         return tree.Call(type(expression).__name__, (to_tree(expression.args[0]),))
     if isinstance(expression, sympy.Abs):
         return tree.Call("abs", (to_tree(expression.args[0]),))

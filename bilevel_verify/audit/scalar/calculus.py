@@ -15,8 +15,8 @@ import numpy as np
 import sympy
 
 from bilevel_verify.audit.scalar import boxes
-from bilevel_verify.audit.scalar.algebra import NotAlgebraic, _Algebraic, _moderate
-from bilevel_verify.audit.scalar.back import to_tree
+from bilevel_verify.audit.scalar.algebra import Algebraic, NotAlgebraic, moderate
+from bilevel_verify.audit.scalar.back import ANALYTIC, to_tree
 from bilevel_verify.audit.scalar.boxes import Box, NoEnclosure
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, end_conditions
 from bilevel_verify.audit.scalar.integers import signed_powers
@@ -61,7 +61,7 @@ def by_calculus(claim: ScalarClaim) -> Decision:
         return _undecided("an equality, too many letters, or an integer power of what may be negative")
     low, high = (claim.left, claim.right) if claim.op in ("<=", "<") else (claim.right, claim.left)
     try:
-        reader = _Analytic(claim)
+        reader = Analytic(claim)
         difference = reader.of(high) - reader.of(low)
         difference, box = _on_a_box(difference, claim, reader)
         proof = _Proof()
@@ -78,7 +78,7 @@ def by_derivative(claim: ScalarClaim, decide: Decide) -> Decision:
         return _undecided("an equality, or an integer power of what may be negative")
     low, high = (claim.left, claim.right) if claim.op in ("<=", "<") else (claim.right, claim.left)
     try:
-        reader = _Analytic(claim)
+        reader = Analytic(claim)
         difference = reader.of(high) - reader.of(low)
         for name in claim.letters:
             if any(name in free_letters(c) for c in _others(claim, name)):
@@ -194,7 +194,7 @@ class _Proof:
 
 
 def _is_finite(value: sympy.Expr) -> bool:
-    return not value.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo)
+    return not value.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo, sympy.AccumBounds)
 
 
 def _slope(value: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr:
@@ -242,19 +242,24 @@ def _fails_somewhere(node: tree.Node, box: Box) -> bool:
     return bool(np.any(values < -NEAR * (1.0 + np.abs(values))))
 
 
-class _Analytic(_Algebraic):
-    """Trees to SymPy with logarithms and exponentials, and any exponent."""
+class Analytic(Algebraic):
+    """Trees to SymPy with logarithms, exponentials and their kin, and any exponent."""
 
     def of(self, node: tree.Node) -> sympy.Expr:
-        if isinstance(node, tree.Call) and node.function in ("log", "exp") and len(node.arguments) == 1:
-            inner = self.of(node.arguments[0])
-            return sympy.log(inner) if node.function == "log" else sympy.exp(inner)
+        """The expression.
+
+        Raises
+        ------
+        NotAlgebraic : another function, or too large an expression.
+        """
+        if isinstance(node, tree.Call) and node.function in ANALYTIC and len(node.arguments) == 1:
+            return getattr(sympy, node.function)(self.of(node.arguments[0]))
         return super().of(node)
 
     def power(self, base: tree.Node, exponent: tree.Node) -> sympy.Expr:
         form = linear_form(exponent)
         if form is not None:
-            _moderate(form)
+            moderate(form)
         return self.of(base) ** self.of(exponent)
 
 
@@ -287,7 +292,7 @@ def _finite_box(claim: ScalarClaim) -> Box | None:
     return box
 
 
-def _on_a_box(difference: sympy.Expr, claim: ScalarClaim, reader: _Analytic) -> tuple[sympy.Expr, Box]:
+def _on_a_box(difference: sympy.Expr, claim: ScalarClaim, reader: Analytic) -> tuple[sympy.Expr, Box]:
     """Letters that run to infinity inverted, one after the other, and the dominating power divided out.
 
     Raises
@@ -368,4 +373,4 @@ def _corner_least(exponent: sympy.Expr, box: Box) -> sympy.Expr | None:
     return total if total.is_Rational else None
 
 
-__all__ = ["by_boxes", "by_calculus", "by_derivative", "numeric_ends"]
+__all__ = ["Analytic", "by_boxes", "by_calculus", "by_derivative", "numeric_ends"]

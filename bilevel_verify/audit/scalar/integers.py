@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 
-from bilevel_verify.audit.scalar.linear import linear_form
+from bilevel_verify.audit.scalar.linear import Affine, linear_form
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.theorems.card_parts import Domain, Expression
@@ -93,17 +93,21 @@ def _unit(node: tree.Node) -> bool:
 def _natural(node: tree.Node, domains: Domains) -> bool:
     """Plainly nonnegative: affine in letters whose ranges say so."""
     form = linear_form(node)
-    if form is None:
-        return False
+    least = None if form is None else least_value(form, domains)
+    return least is not None and least >= 0
+
+
+def least_value(form: Affine, domains: Domains) -> Fraction | None:
+    """The least value of an affine form, or what it comes close to at an open end; None without an end in numbers."""
     least = form[0]
     for name, slope in form[1].items():
         domain = domains.get(name)
         end = None if domain is None else domain.lower if slope > 0 else domain.upper
         bound = None if end is None else linear_form(end.tree)
         if bound is None or bound[1]:
-            return False
+            return None
         least += slope * bound[0]
-    return least >= 0
+    return least
 
 
 def _divisible(node: tree.Node, divisor: int, domains: Domains) -> bool:

@@ -17,6 +17,8 @@ from bilevel_verify.audit.scalar.deciding import EFFORT
 from bilevel_verify.audit.scalar.exponents import by_exponents
 from bilevel_verify.audit.scalar.logs import by_logarithms
 from bilevel_verify.audit.scalar.monomials import by_monomials
+from bilevel_verify.audit.scalar.moving import by_halves, by_scale
+from bilevel_verify.audit.scalar.plain import plain
 from bilevel_verify.audit.scalar.raising import by_raising
 from bilevel_verify.audit.scalar.rolle import by_rolle
 from bilevel_verify.audit.scalar.signs import by_cancelling, by_signs
@@ -71,7 +73,7 @@ def _decide(claim: ScalarClaim, seed: int) -> Decision:
 def settle(claim: ScalarClaim, depth: int, milliseconds: int, refuted: Try = lambda _: None) -> Decision:
     """Proofs: engine after engine until one succeeds or the work is over; candidates of engines may refute."""
     best = Decision("undecided", "none", "no engine applies")
-    claim = without_sums(claim)
+    claim = plain(without_sums(claim))
     for name, engine in engines(claim, depth, milliseconds):
         if over():
             return replace(best, engine="budget", certificate=f"the work was over before {name}")
@@ -137,3 +139,5 @@ def engines(claim: ScalarClaim, depth: int, milliseconds: int) -> Iterator[tuple
     if depth == DEPTH:
         yield parted(by_head_and_tail)
         yield parted(by_zero_apart)
+        yield parted(by_halves)
+        yield parted(by_scale)

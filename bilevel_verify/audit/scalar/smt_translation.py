@@ -332,6 +332,9 @@ class Translation:
             return self.fresh[known]
         value = self.auxiliary(known)
         self.add(*[z3.Implies(guard, fact) for guard, fact in BOUNDS[node.function](argument, value)])
+        if node.function == "atan":
+            pi = self.letter("pi")
+            self.add(2 * value < pi, -2 * value < pi)
         if node.function in INCREASING:  # with the facts above only: the root and the logarithm go other ways
             self.ordered(known, argument, value)
         return value

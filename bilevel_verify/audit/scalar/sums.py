@@ -24,6 +24,8 @@ from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 
 RANGED = ("sum", "prod")
 UNROLLED = 64
+STEPS = 4
+"""Largest slope of the argument of a factorial whose steps are written out."""
 DEGREE_LIMIT = 20
 ZERO, ONE = tree.Number(Fraction(0)), tree.Number(Fraction(1))
 Decide = Callable[[ScalarClaim], Decision]
@@ -163,16 +165,49 @@ def _growing(node: tree.Node, claim: ScalarClaim) -> Growing | None:
 
 
 def _growing_power(factors: tuple[tree.Node, ...], claim: ScalarClaim) -> Growing | None:
-    for factor in factors:
-        if not isinstance(factor, tree.Power) or (form := linear_form(factor.exponent)) is None:
+    """A product whose factors are free of a letter, or powers, factorials and binomials that grow with it."""
+    for letter in sorted(claim.integers):
+        first = _first(letter, claim)
+        if first is None:
             continue
-        letters = [name for name, slope in form[1].items() if slope == 1 and name in claim.integers]
-        others = [f for f in factors if f is not factor]
-        for letter in letters:
-            first = _first(letter, claim)
-            if first is not None and not any(letter in free_letters(f) for f in (factor.base, *others)):
-                return Growing(letter, factor.base, True)
+        steps = [_step(factor, letter, first) for factor in factors if letter in free_letters(factor)]
+        known = tuple(step for step in steps if step is not None)
+        if known and len(known) == len(steps):
+            return Growing(letter, known[0] if len(known) == 1 else tree.Multiply(known), True)
     return None
+
+
+def _step(node: tree.Node, letter: str, first: int) -> tree.Node | None:
+    """What a factor is multiplied with when the letter grows by one, from its first value on."""
+    match node:
+        case tree.Power(base=base, exponent=exponent) if letter not in free_letters(base):
+            form = linear_form(exponent)
+            return base if form is not None and form[1].get(letter) == 1 else None
+        case tree.Divide(numerator=tree.Number(value=Fraction(numerator=1, denominator=1)), denominator=bottom):
+            below = _step(bottom, letter, first)
+            return None if below is None else tree.Divide(ONE, below)
+        case tree.Call(function="factorial", arguments=(inner,)):
+            return _rising(inner, letter, first)
+        case tree.Call(function="binomial", arguments=(whole_set, part)):
+            rest = tree.Add((whole_set, tree.Negate(part)))
+            steps = [_rising(inner, letter, first) for inner in (whole_set, part, rest)]
+            known = [step for step in steps if step is not None]
+            return tree.Divide(known[0], tree.Multiply((known[1], known[2]))) if len(known) == 3 else None
+    return None
+
+
+def _rising(inner: tree.Node, letter: str, first: int) -> tree.Node | None:
+    """``factorial(a*k + b)`` at the next k over that at k: a product of a factors; the argument is never negative."""
+    form = linear_form(inner)
+    if form is None or form[1].keys() - {letter}:
+        return None
+    slope, constant = form[1].get(letter, Fraction(0)), form[0]
+    if any(part.denominator != 1 for part in (slope, constant)) or not 0 <= slope <= STEPS:
+        return None
+    if slope * first + constant < 0:
+        return None
+    factors = tuple(tree.Add((inner, tree.Number(Fraction(i)))) for i in range(1, int(slope) + 1))
+    return ONE if not factors else factors[0] if len(factors) == 1 else tree.Multiply(factors)
 
 
 def _first(letter: str, claim: ScalarClaim) -> int | None:
@@ -251,31 +286,40 @@ def _polynomial(term: tree.Node, index: str, low: tree.Node, high: tree.Node, cl
 
 
 def _geometric(term: tree.Node, index: str, low: tree.Node, high: tree.Node, claim: ScalarClaim) -> tree.Node | None:
-    """``sum c * r**(a*i + b)`` with integer exponents and a constant ratio that is never 1 and never 0."""
+    """``sum c * r**(a*i + b)`` with integer exponents and a constant ratio that is never 1.
+
+    The ratio may be 0 where no exponent is negative: ``0**0`` is 1 on both sides.
+    """
     powers = [f for f in _factors(term) if index in free_letters(f)]
     if len(powers) != 1 or not isinstance(powers[0], tree.Power):
         return None
     base, exponent = powers[0].base, powers[0].exponent
     form = linear_form(exponent)
-    if form is None or index in free_letters(base) or abs(slope := form[1].get(index, Fraction(0))) != 1:
+    if form is None or index in free_letters(base):
         return None
-    if not whole(exponent, {**claim.domains, index: index_domain(low, high)}) or not _apart(base, claim):
+    slope, inner = form[1].get(index, Fraction(0)), {**claim.domains, index: index_domain(low, high)}
+    if slope.denominator != 1 or not 0 < abs(slope) <= STEPS or not whole(exponent, inner):
         return None
-    first = substitute(powers[0], {index: low if slope == 1 else high})
+    first = substitute(powers[0], {index: low if slope > 0 else high})
+    ratio = base if abs(slope) == 1 else tree.Power(base, tree.Number(abs(slope)))
+    if not isinstance(first, tree.Power) or not _apart(ratio, first.exponent, claim):
+        return None
     count = tree.Add((high, tree.Negate(low), ONE))
     sum_of_powers = tree.Divide(
-        tree.Add((ONE, tree.Negate(tree.Power(base, count)))), tree.Add((ONE, tree.Negate(base)))
+        tree.Add((ONE, tree.Negate(tree.Power(ratio, count)))), tree.Add((ONE, tree.Negate(ratio)))
     )
     others = [f for f in _factors(term) if f is not powers[0]]
     return tree.Multiply((*others, first, sum_of_powers))
 
 
-def _apart(base: tree.Node, claim: ScalarClaim) -> bool:
-    """Whether a ratio is never 0 and never 1 on the range: between, below or above them everywhere."""
+def _apart(base: tree.Node, least: tree.Node, claim: ScalarClaim) -> bool:
+    """Whether a ratio is never 1 on the range, and never 0 unless the least exponent is nowhere negative."""
 
-    def holds(one: tree.Node, two: tree.Node) -> bool:
-        return by_smt(replace(claim, left=one, op="<", right=two), 1000).outcome == "proved"
+    def holds(one: tree.Node, op: str, two: tree.Node) -> bool:
+        return by_smt(replace(claim, left=one, op=op, right=two), 1000).outcome == "proved"
 
-    if holds(base, ZERO):
+    if holds(base, "<", ZERO):
         return True
-    return holds(ZERO, base) and (holds(base, ONE) or holds(ONE, base))
+    if holds(ZERO, "<", base):
+        return holds(base, "<", ONE) or holds(ONE, "<", base)
+    return holds(base, "<", ONE) and holds(ZERO, "<=", least)

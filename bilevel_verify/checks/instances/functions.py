@@ -25,6 +25,7 @@ from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
 from bilevel_verify.truth.functions.formulas import Hyper, Penalty, unit_weights
 from bilevel_verify.truth.functions.model import Function, weighted_third
+from bilevel_verify.truth.infimum import minimiser_of
 from bilevel_verify.truth.truth import Truth
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class ProblemFunctions:
     def names(self) -> tuple[str, ...]:
         """Functions that a claim may name on this problem, sorted."""
         if self.problem.kind == "single_level":
-            return ("f", "f_star", "grad_f", "hess_f")
+            return ("f", "f_star", "grad_f", "hess_f", "x_star")
         parts = [("grad_", part) for part in _GRADIENTS] + [("hess_", part) for part in _HESSIANS]
         derivatives = [f"{kind}{part}{'_' * bool(part)}{of}" for kind, part in parts for of in "fg"]
         return tuple(sorted(["f", "g", "phi_star", *_TRUTH, *derivatives]))
@@ -79,6 +80,8 @@ class ProblemFunctions:
         points = [_point(argument) for argument in arguments]
         if name == "phi_star" or (name == "f_star" and self.problem.kind == "single_level"):
             return self._once(name, points, lambda: self._infimum(name, points))
+        if name == "x_star" and self.problem.kind == "single_level":
+            return self._once(name, points, lambda: self._only_minimiser(points))
         if name in ("f", "g"):
             return self._once(name, points, lambda: self._value(name, points))
         prefix = name[:5]
@@ -98,6 +101,15 @@ class ProblemFunctions:
         if not np.isfinite(float(found.value)) or not np.isfinite(found.error):
             raise EvaluationError(f"precision: {name}() is infinite or not known ({found.method})")
         return v.enclose(float(found.value), found.error), found.certainty
+
+    def _only_minimiser(self, points: list[Vector]) -> tuple[Value, Certainty]:
+        """The only minimiser of a convex f, on the declared range of x."""
+        if points:
+            raise EvaluationError(f"x_star has no meaning with {len(points)} arguments; write x_star()")
+        found = minimiser_of(self.problem, self.truth.phi_argmin(), *self.truth.range_of_x)
+        if found is None:
+            raise EvaluationError("precision: x_star() is known where f is proved convex, with one minimiser inside")
+        return Vector(tuple(found)), self.truth.certainty
 
     def _tabulated(self, name: str, points: list[Vector]) -> tuple[Value, Certainty] | None:
         """The value from the table of this run, if it is there."""

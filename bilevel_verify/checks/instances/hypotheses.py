@@ -198,8 +198,8 @@ def containment(instance: Instance, trajectory: RecordedRun, functions: ProblemF
     text = f"the points of the run stay in the box where {', '.join(local)} hold"
     try:
         for label, block, point in _points(instance, trajectory):
-            if not _inside(instance, block, point):
-                where = f"{label} lies outside the certified box: widen the range of {block} under [domain]"
+            if beyond := _beyond(instance, block, point):
+                where = f"{label} lies outside the certified box ({beyond}): widen the range of {block} under [domain]"
                 return Premise(text, "undecided", f"local: {where}", "certified")
             if block == "x" and instance.problem.y:
                 outside = _lower_points(functions, point, label)
@@ -228,10 +228,14 @@ def _points(instance: Instance, trajectory: RecordedRun) -> Iterable[tuple[str, 
     yield "the output", "x", vector(trajectory.run.x)
 
 
-def _inside(instance: Instance, block: str, point: Vector) -> bool:
+def _beyond(instance: Instance, block: str, point: Vector) -> str:
+    """The first coordinate of a point that is not inside its range for certain, with its value; empty if all are."""
     symbols: Sequence[object] = instance.problem.x if block == "x" else instance.problem.y
-    ends = [inward(*instance.problem.range_of(symbol)) for symbol in symbols]
-    return all(bool(arb(low) <= a) and bool(a <= arb(high)) for (low, high), a in zip(ends, point.entries))
+    for symbol, a in zip(symbols, point.entries):
+        low, high = inward(*instance.problem.range_of(symbol))
+        if not (bool(arb(low) <= a) and bool(a <= arb(high))):
+            return f"{symbol} = {float(a.mid()):.4g}"
+    return ""
 
 
 def _lower_points(functions: ProblemFunctions, point: Vector, label: str) -> str:

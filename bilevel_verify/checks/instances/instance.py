@@ -22,7 +22,7 @@ from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 if TYPE_CHECKING:
     from bilevel_verify.theorems.letters.resolved import ResolvedLetter
 
-INFIMA = frozenset({"phi_star", "f_star"})
+INFIMA = frozenset({"phi_star", "f_star", "x_star"})
 OF_LOWER_LEVEL = TRUTH_FUNCTIONS - INFIMA
 
 

@@ -95,7 +95,7 @@ def _branch(case: Case, judged: Judged, letter: str, ends: np.ndarray) -> str | 
         proved = _judge_boxes(case, judged, letter, low, high)
         done += int(proved.sum())
         if proved.all():
-            return f"branch and bound on {done} boxes"
+            return f"branch and bound on {done} box{'es' if done != 1 else ''}"
         low, high = low[~proved], high[~proved]
         if 2 * len(low) > MOST_BOXES:
             return None

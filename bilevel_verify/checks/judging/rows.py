@@ -121,7 +121,9 @@ def status_reason(status: str, note: str = "") -> str:
 def on_a_box(names: Sequence[str]) -> str:
     """Why local constants refute nothing, and what turns this into a refutation on the theorem's own domain."""
     hold = "hold" if len(names) > 1 else "holds"
-    remedy = "remove [domain], or name the points of the proof: points = [...] in the claim"
+    remedy = (
+        "remove [domain] if they stay finite without it, else name the points of the proof: points = [...] in the claim"
+    )
     return f"{', '.join(names)} {hold} on a box only ({remedy})"
 
 

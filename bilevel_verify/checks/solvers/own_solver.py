@@ -102,6 +102,8 @@ def _remedy(error: Exception, parameters: Mapping[str, object]) -> str:
     """What there is in the place of a parameter or an oracle that there is not; empty for any other exception."""
     if isinstance(error, KeyError) and error.args and error.args[0] not in parameters:
         return f"; parameters has {', '.join(sorted(parameters)) or 'nothing'} (others: --set NAME=VALUE)"
+    if isinstance(error, TypeError) and str(error).startswith("Trajectory.__init__()"):
+        return "; bv.Trajectory(epochs=[points], output=point, w=[points], ...): for each epoch a list of its points"
     if not isinstance(error, AttributeError) or not isinstance(error.obj, HandedOracles):
         return ""
     wanted = re.fullmatch(r"hess_(xx|xy|yx|yy)_([fg])", str(error.name))

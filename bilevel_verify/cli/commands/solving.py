@@ -117,6 +117,7 @@ def _reached(problem: Any, statement: str, claims: list[str], asked: dict[str, A
 
 
 def _show(record: dict[str, Any]) -> None:
+    from bilevel_verify.methods.run import shown_letters
     from bilevel_verify.reporting.words import number
 
     counts = ", ".join(f"{k} {v}" for k, v in record["counts"].items())
@@ -127,13 +128,11 @@ def _show(record: dict[str, Any]) -> None:
         ("problem", record["problem"]),
         ("ended", record["status"]),
         ("x", point),
-        ("iterations", f"{record['iterations']} in {record['epochs']} epoch(s)"),
+        ("iterations", f"{record['iterations']} in {record['epochs']} epoch{'s' if record['epochs'] != 1 else ''}"),
         ("oracle calls", counts or "none"),
         ("time", f"{record['seconds']:.3g} s"),
     ]
-    lines += [
-        (f"parameter {k}", number(v, 6)) for k, v in record["parameters"].items() if not isinstance(v, list | dict)
-    ]
+    lines += [(f"parameter {name}", value) for name, value in shown_letters(record["parameters"]).items()]
     for name, value in record.get("truth", {}).items():
         lines.append((f"true {name}", shown(value)))
     lines += [("promised", text) for text in record.get("promised", ())]

@@ -49,6 +49,8 @@ def verify_command(arguments: argparse.Namespace) -> int:
     else:
         output.verdict_table(rows)
         output.show(output.verdict_counts(rows))
+        for remark in _remarks(rows):
+            output.line(remark)
     for name in _left_out(found, wanted):
         output.say(f"{name} is an order of growth: one tolerance shows none, give several (--eps 0.1,0.03,0.01)")
     if arguments.certificates:
@@ -89,6 +91,14 @@ def _verifications(arguments: argparse.Namespace, wanted: list[str]) -> tuple[An
         card = name.partition(".toml")[0] + ".toml" if ".toml" in name else None
         found.append(with_commands(one, reference, card, arguments.seed, arguments.budget, arguments.solver))
     return problem, found
+
+
+def _remarks(rows: list[dict[str, Any]]) -> list[str]:
+    """What a table of verdicts leaves open: refutations that are no news, and runs that wanted more calls."""
+    known = sum(row["verdict"] == "refuted" and bool(row["known_refuted"]) for row in rows)
+    short = any((row["reason"] or "").startswith("budget: the run was not finished") for row in rows)
+    said = [f"refuted and on record in the card: {known}; the exit status is about new ones"] if known else []
+    return said + (["budget: --budget N lets the run make more oracle calls"] if short else [])
 
 
 def _left_out(found: list[Verification], wanted: list[str]) -> list[str]:

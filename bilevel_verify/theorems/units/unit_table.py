@@ -15,7 +15,7 @@ from bilevel_verify.theorems.units.units import Mismatch, Unit, UnitCheck, read_
 
 BUILT_IN = {
     "f": "F", "grad_f": "F/X", "grad_x_f": "F/X", "hess_f": "F/X**2", "hess_xx_f": "F/X**2",
-    "phi": "F", "phi_star": "F", "f_star": "F",
+    "phi": "F", "phi_star": "F", "f_star": "F", "x_star": "X",
     "grad_phi": "F/X", "hess_phi": "F/X**2", "L_star": "F", "grad_L_star": "F/X", "hess_L_star": "F/X**2",
     "y_star": "Y", "y_star_lam": "Y", "grad_y_star": "Y/X", "grad_y_star_lam": "Y/X", "h": "F", "grad_h": "F/X",
     "hess_h": "F/X**2", "g": "G", "grad_g": "G/X", "grad_x_g": "G/X", "grad_y_g": "G/Y", "grad_y_f": "F/Y",

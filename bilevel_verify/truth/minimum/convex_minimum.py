@@ -78,6 +78,18 @@ def convex_minimum(
     return _by_gradient(objective, best, low, high)
 
 
+def only_minimiser(points: Points, near: FloatArray, low: FloatArray, high: FloatArray) -> list[flint.arb] | None:
+    """Balls around the only minimiser of a smooth convex phi over a box, None where it is not proved to lie inside.
+
+    The test proves a stationary point with a regular Hessian. It is a minimiser, and isolated; minimisers of a convex
+    function form a convex set, so there is no other one.
+    """
+    if len(low) > MOST_VARIABLES or not np.all((low < near) & (near < high)):
+        return None
+    with precision(DEFAULT_BITS):
+        return _stationary_ball(points, near, low, high)
+
+
 CONVEX = "phi is convex (exact structure); Krawczyk on its optimality conditions in balls"
 
 
