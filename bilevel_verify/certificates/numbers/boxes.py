@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import sympy
 
-from bilevel_check.intervals import Interval
-from bilevel_check.rules import shown
+from bilevel_check.intervals import Interval, shown
 from bilevel_check.terms import Refused, Tree, tree, work
 from bilevel_verify.certificates.finding import Certificate, accepted
 from bilevel_verify.certificates.numbers.formulas import data_of_formula
