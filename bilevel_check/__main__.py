@@ -16,7 +16,7 @@ def main(arguments: list[str]) -> int:
     for path, verdict in check_folder(Path(arguments[0])):
         counts[verdict.shows or "refused"] += 1
         if not verdict.accepted:
-            print(f"{str(path)!a}: refused: {verdict.reason}")
+            print(f"{ascii(str(path))[1:-1]}: refused: {verdict.reason}")
     proved, refuted, refused = (counts[word] for word in ("proved", "refuted", "refused"))
     print(f"accepted {proved + refuted} ({proved} proved, {refuted} refuted), refused {refused}")
     return 0 if refused == 0 and counts else 1

@@ -15,7 +15,7 @@ from math import gcd, isqrt, lcm
 from operator import add, mul
 
 from bilevel_check import ring
-from bilevel_check.ring import ONE, ZERO, Atom, Exponent, Monomial, Poly, element, exponent, number, power_of
+from bilevel_check.ring import ONE, ZERO, Atom, Exponent, Monomial, Poly, added, element, exponent, number, power_of
 from bilevel_check.terms import DEFINED, Refused, Tree, demand, kind, split, substituted, work
 
 PRIMES = [n for n in range(2, 1000) if all(n % d for d in range(2, isqrt(n) + 1))]
@@ -111,14 +111,17 @@ class Context:
         """``(content, rest)``: ``p = content * rest``, content a positive number times powers of positive atoms."""
         coefficients, held = p.terms.values(), [dict(m) for m in p.terms]
         size = Fraction(gcd(*(c.numerator for c in coefficients)) or 1, lcm(*(c.denominator for c in coefficients)))
-        content, inverse = number(size), number(1 / size)
+        content, rest, common = number(size), number(0), dict[Atom, Exponent]()
         for a in dict.fromkeys(a for m in held for a in m):
             found = [m.get(a, ZERO) for m in held]
             rational = [e for e in found if isinstance(e, Fraction)]
             least = min(rational) if len(rational) == len(found) else found[0] if len(set(found)) == 1 else ZERO
             if least != 0 and self.atom(a, ">"):
-                content, inverse = content * power_of(a, least), inverse * power_of(a, exponent(-element(least)))
-        return content, p * inverse
+                common[a], content = least, content * power_of(a, least)
+        for m, c in zip(held, coefficients):
+            parts = (power_of(a, added(m.get(a, ZERO), -common.get(a, ZERO))) for a in {**common, **m})
+            rest = rest + reduce(mul, parts, number(c / size))
+        return content, rest
 
     def power(self, base: Poly, e: Poly) -> Poly:
         """``base ** e``, where the sign of the base or of the exponent that it needs is known."""

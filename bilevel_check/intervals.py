@@ -174,4 +174,4 @@ def shown(op: str, small: Tree, large: Tree, box: Mapping[str, Interval], bits: 
     except Refused:
         work.spend(0)
         return False
-    return top < bottom or (op == ">=" and top <= bottom) or (op == "==" and least == top == bottom == most)
+    return least == top == bottom == most if op == "==" else top < bottom or (op == ">=" and top <= bottom)

@@ -177,17 +177,26 @@ def reduced(p: Poly) -> Poly:
 
 def _reduced_once(held: dict[Atom, Exponent], c: Fraction) -> list[tuple[Monomial, Fraction]]:
     """The terms for a term; none where no letter stands over a compound that is linear in it."""
-    below = [k for k, e in held.items() if k.kind == "compound" and isinstance(e, Fraction) and e < 0]
-    for over in sorted(below, key=hash):
-        for n, lead in over.args[0].terms.items():
-            [(x, power)] = n if len(n) == 1 else [(over, ZERO)]
-            rest, e = over.args[0] - Poly({n: lead}), held.get(x, ZERO)
-            linear = power == 1 and x.kind == "letter" and x.args[0] not in names(rest)
-            if linear and isinstance(e, Fraction) and e.denominator == 1 and e >= 1:
-                lower: dict[Atom, Exponent] = {**held, x: e - 1}
-                higher = monomial({**lower, over: added(held[over], Fraction(1))})
-                return [(higher, c / lead), *(Poly({monomial(lower): -c / lead}) * rest).terms.items()]
+    for over in sorted(
+        (k for k, e in held.items() if isinstance(e, Fraction) and e < 0 and k.kind == "compound"), key=hash
+    ):
+        x, lead, rest = _linear(over.args[0])
+        e = held.get(x, ZERO)
+        if lead and isinstance(e, Fraction) and e.denominator == 1 and e >= 1:
+            lower: dict[Atom, Exponent] = {**held, x: e - 1}
+            higher = monomial({**lower, over: added(held[over], Fraction(1))})
+            return [(higher, c / lead), *(Poly({monomial(lower): -c / lead}) * rest).terms.items()]
     return []
+
+
+def _linear(base: Poly) -> tuple[Atom, Fraction, Poly]:
+    """``x, a, b`` with ``base = a x + b``, b free of x, x the first such letter of the alphabet; a = 0 without one."""
+    for x in sorted((a for a in set(base.atoms()) if a.kind == "letter"), key=repr):
+        lead = base.terms.get(monomial({x: Fraction(1)}), ZERO)
+        rest = base - Poly({monomial({x: Fraction(1)}): lead})
+        if lead and x.args[0] not in names(rest):
+            return x, lead, rest
+    return Atom("letter", ""), ZERO, base
 
 
 def is_zero(p: Poly) -> bool:
