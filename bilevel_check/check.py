@@ -6,25 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bilevel_check import terms
 from bilevel_check.context import Context
 from bilevel_check.rules import ILL_FORMED, Proof, certain, element_of, reached
-from bilevel_check.terms import (
-    LOGIC,
-    NAME,
-    PARTS,
-    RELATIONS,
-    TEXT,
-    Refused,
-    Tree,
-    demand,
-    kind,
-    letters,
-    read,
-    split,
-    substituted,
-    tree,
-    work,
-)
+from bilevel_check.terms import Refused, Tree, demand, kind, letters, read, split, substituted, tree, work
 
 AGAINST = {"<=": (">",), "<": (">=",), ">=": ("<",), ">": ("<=",), "==": ("<", ">")}
 """Relation -> those of which one holds where it fails."""
@@ -40,7 +25,7 @@ class Verdict(NamedTuple):
 
 def check(text: str) -> Verdict:
     """Check one certificate given as JSON text; never raises for bad input."""
-    work.start()
+    work.left = terms.WORK
     try:
         return Verdict(True, _checked(read(text)))
     except (Refused, RecursionError, *ILL_FORMED) as error:
@@ -53,7 +38,7 @@ def check_folder(folder: Path) -> Iterator[tuple[Path, Verdict]]:
         try:
             demand(path.is_file(), "no file")
             with path.open(encoding="utf-8") as stream:
-                yield path, check(stream.read(TEXT + 1))
+                yield path, check(stream.read(terms.TEXT + 1))
         except (OSError, UnicodeDecodeError, Refused) as error:
             yield path, Verdict(False, reason=f"cannot be read: {error}")
 
@@ -66,9 +51,9 @@ def _checked(data: Any) -> str:
     demand(statement.keys() == {"letters", "hypotheses", "claim"}, "a statement has letters, hypotheses and a claim")
     sorts, conditions, claim = statement["letters"], [*map(tree, statement["hypotheses"])], tree(statement["claim"])
     for name, sort in sorts.items():
-        own = NAME.match(name) is not None and name not in PARTS and name not in ("pi", "E")
+        own = terms.NAME.match(name) is not None and name not in terms.PARTS and name not in ("pi", "E")
         demand(own and sort in ("real", "integer", "vector"), "a letter has a name and is real, integer or vector")
-    demand(split(claim)[0] in RELATIONS, "a claim is a relation")
+    demand(split(claim)[0] in terms.RELATIONS, "a claim is a relation")
     demand({kind(one, sorts) for one in (*conditions, claim)} == {"condition"}, "a hypothesis is no condition")
     if "proof" not in data:
         return _refuted(sorts, conditions, claim, {name: tree(value) for name, value in data["counterexample"].items()})
@@ -111,7 +96,7 @@ def _refuted(sorts: Mapping[str, str], conditions: list[Tree], claim: Tree, poin
 def _true(condition: Tree) -> bool:
     """Whether a condition without letters is shown: a relation by intervals, or exactly in the ring."""
     head, parts = split(condition)
-    if head in LOGIC:
+    if head in terms.LOGIC:
         return (all if head == "and" else any)(map(_true, parts))
     try:
         return certain(condition, {}) or Context({}).known(*element_of(Context({}), condition))

@@ -16,7 +16,7 @@ from operator import add, mul
 
 from bilevel_check import ring
 from bilevel_check.ring import ONE, ZERO, Atom, Exponent, Monomial, Poly, added, element, exponent, number, power_of
-from bilevel_check.terms import DEFINED, Refused, Tree, demand, kind, split, substituted, work
+from bilevel_check.terms import BITS, DEFINED, Refused, Tree, demand, kind, split, substituted, work
 
 PRIMES = [n for n in range(2, 1000) if all(n % d for d in range(2, isqrt(n) + 1))]
 STRENGTH = {"==": (">=",), ">": (">=", ">", "!="), ">=": (">=",), "!=": ("!=",)}
@@ -147,7 +147,7 @@ class Context:
                 self.need(number(1) if whole else e, ">=")
             pieces.append((Atom("compound", rest), Fraction(1)))
         if n is not None and whole:
-            demand(abs(n) <= 10_000, "a power of a number that is too large")
+            demand(abs(n) * content.size <= BITS, "a power of a number that is too large")
             result = number((c * size) ** int(n))
         for a, own in pieces if whole else [*pieces, *factors(size)]:
             result = result * power_of(a, exponent(element(own) * e))

@@ -97,13 +97,16 @@ class Evaluation:
     def series(self, term: Fraction, ratio: Callable[[int], Fraction]) -> Interval:
         """The sum of terms from ``term`` on, each ``ratio(n)`` times the one before; |ratio| falls or is below 1/2.
 
-        What is left out is at most twice the first term left out; rounding the terms to so many bits is less than that.
+        What is left out is at most twice the first term left out; rounding in so many bits is less than that.
         """
-        total, n = ZERO, 0
-        while abs(term) > self.tiny or abs(ratio(n)) > Fraction(1, 2):
-            total, term, n = total + term, down(term * ratio(n), 3 * self.bits + 200), n + 1
-            work.spend(1)
-        return self.out(total - 3 * self.tiny, total + 3 * self.tiny)
+        total, n, places = 0, 0, 3 * self.bits + 200
+        whole = floor(term * 2**places)
+        while abs(whole) >> (places - self.bits) or 2 * abs(ratio(n)) > 1:
+            step = ratio(n)
+            total, whole, n = total + whole, whole * step.numerator // step.denominator, n + 1
+            work.spend(2)
+        found = Fraction(total, 2**places)
+        return self.out(found - 4 * self.tiny, found + 4 * self.tiny)
 
     def exp(self, a: Interval) -> Interval:
         """By exp(x/2**k) ** (2**k) with |x/2**k| <= 1/2."""

@@ -46,14 +46,14 @@ class Atom:
 class Poly:
     """An immutable element of the ring: monomial -> coefficient other than 0."""
 
-    __slots__ = ("key", "terms")
+    __slots__ = ("key", "size", "terms")
 
     def __init__(self, terms: Mapping[Monomial, Fraction]) -> None:
         self.terms = {m: c for m, c in terms.items() if c}
         self.key: int | None = None
-        work.spend(1 + len(self.terms))
-        size = max((c.numerator.bit_length() + c.denominator.bit_length() for c in self.terms.values()), default=0)
-        demand(size <= BITS, f"a coefficient of more than {BITS} bits")
+        self.size = max((c.numerator.bit_length() + c.denominator.bit_length() for c in self.terms.values()), default=0)
+        work.spend(1 + len(self.terms) * (1 + self.size // 500))
+        demand(self.size <= BITS, f"a coefficient of more than {BITS} bits")
 
     def __hash__(self) -> int:
         self.key = hash(frozenset(self.terms.items())) if self.key is None else self.key
@@ -76,7 +76,7 @@ class Poly:
         return self + (-other)
 
     def __mul__(self, other: Poly) -> Poly:
-        work.spend(len(self.terms) * sum(1 + len(n) // 2 for n in other.terms))
+        work.spend(len(self.terms) * sum(6 + 3 * len(n) + (self.size + other.size) // 200 for n in other.terms))
         found: list[tuple[Monomial, Fraction]] = []
         for m, a in self.terms.items():
             for n, b in other.terms.items():
@@ -148,7 +148,7 @@ def power_of(a: Atom, e: Exponent) -> Poly:
     e = exponent(e)
     if a.kind == "prime":  # whole powers of primes belong to the coefficient
         whole = whole_part(e)
-        demand(abs(whole) <= BITS, "a power of a number that is too large")
+        demand(abs(whole) * a.args[0].bit_length() <= BITS, "a power of a number that is too large")
         return Poly({monomial({a: added(e, Fraction(-whole))}): Fraction(a.args[0]) ** whole})
     if a.kind == "compound" and isinstance(e, Fraction) and e.denominator == 1 and e > 0:
         return a.args[0].to_the(int(e))  # type: ignore[no-any-return]
@@ -157,14 +157,19 @@ def power_of(a: Atom, e: Exponent) -> Poly:
 
 def _merged(m: Monomial, n: Monomial) -> tuple[Monomial, Poly | None]:
     """Product of two monomials; powers of primes and compounds that met are handed back to be put in normal form."""
+    if not m or not n:
+        return m or n, None
     found, rest = dict(m), None
     for a, e in n:
-        if a in found and a.kind in ("prime", "compound"):
-            power = power_of(a, added(found.pop(a), e))
-            rest = power if rest is None else rest * power
-        else:
-            found[a] = added(found[a], e) if a in found else e
-    return monomial(found), rest
+        if a not in found:
+            found[a] = e
+            continue
+        total = added(found.pop(a), e)
+        if a.kind in ("prime", "compound"):
+            rest = power_of(a, total) if rest is None else rest * power_of(a, total)
+        elif total != 0:
+            found[a] = total
+    return frozenset(found.items()), rest
 
 
 def reduced(p: Poly) -> Poly:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 Tree: TypeAlias = "int | Fraction | str | tuple[Tree, ...]"
-TEXT, DEPTH, DIGITS, WORK, BITS = 2_000_000, 60, 400, 200_000, 20_000
+TEXT, DEPTH, DIGITS, WORK, BITS = 1_000_000, 60, 400, 200_000, 20_000
 """Characters of a certificate, nesting, digits of a number, counted steps, bits of a coefficient."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
 NUMBER = re.compile(rf"-?[0-9]{{1,{DIGITS}}}(/0*[1-9][0-9]{{0,{DIGITS}}})?\Z")
@@ -58,9 +58,6 @@ class Work:
     """Counts the steps that are left to a certificate."""
 
     left = WORK
-
-    def start(self) -> None:
-        self.left = WORK
 
     def spend(self, steps: int) -> None:
         self.left -= steps

@@ -13,7 +13,7 @@ from typing import Any
 from bilevel_check import check
 from bilevel_check.context import Context
 from bilevel_check.rules import reached
-from bilevel_check.terms import Refused, work
+from bilevel_check.terms import WORK, Refused, work
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.certificates.draft import Draft, determined, pruned, replaced
 from bilevel_verify.certificates.statement import NotStated, node_of, statement_of
@@ -149,4 +149,4 @@ def _search(statement: dict[str, Any], let: list[int], effort: int, eager: bool)
     except Refused:
         return None
     finally:
-        work.start()
+        work.left = WORK

@@ -10,7 +10,7 @@ from typing import Any
 from bilevel_check.context import Context, Undefined
 from bilevel_check.ring import names, number
 from bilevel_check.rules import element_of, goal_of
-from bilevel_check.terms import Refused, letters, split, substituted, tree, work
+from bilevel_check.terms import WORK, Refused, letters, split, substituted, tree, work
 from bilevel_verify.certificates.coq.inequalities import SIGN, Inequalities
 from bilevel_verify.certificates.coq.script import ZERO, Generators
 from bilevel_verify.certificates.coq.trees import Trees
@@ -44,7 +44,7 @@ def lemma(text: str, name: str) -> str:
     except Refused as error:  # more steps than the checker's ring may take, or a line that cannot be repeated
         raise NotWritten(str(error)) from None
     finally:
-        work.start()
+        work.left = WORK
     return f"(* {comment} *)\n{body}\n"
 
 
@@ -52,7 +52,7 @@ def _proved(data: dict[str, Any], name: str) -> str:
     statement, words = data["statement"], Words(data["statement"]["letters"])
     generators: Generators = {}
     for _ in range(PASSES):
-        work.start()
+        work.left = WORK
         script, lines = _attempt(data, generators)
         if not script.changed:
             break
