@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -17,10 +18,19 @@ from bilevel_verify.certificates.coq.trees import Trees
 from bilevel_verify.certificates.coq.words import NotWritten, Words, on_a_line
 from bilevel_verify.certificates.draft import determined, listed
 
-PRELUDE = files("bilevel_verify.certificates.coq").joinpath("prelude.v").read_text(encoding="utf-8")
-"""What every file begins with: words, lemmas and tactics."""
+PRELUDE, SUMS = (
+    files("bilevel_verify.certificates.coq").joinpath(name).read_text(encoding="utf-8")
+    for name in ("prelude.v", "sums.v")
+)
+"""Words, lemmas and tactics with which every file begins; those of integers, sums and vectors, where they occur."""
 OF = {"<=": "of_le", "<": "of_lt", ">=": "of_ge", ">": "of_gt", "==": "of_eq"}
 PASSES = 4
+
+
+def with_prelude(lemmas: Sequence[str]) -> str:
+    """A file of Coq: what its lemmas stand on, then they."""
+    more = any(re.search(r"\b(whole|wholes|total|floor|ceil|space)\b", one) for one in lemmas)
+    return "\n".join([PRELUDE, *([SUMS] if more else []), *lemmas])
 
 
 def lemma(text: str, name: str) -> str:
@@ -312,4 +322,4 @@ RULES: dict[str, Callable[..., list[str]]] = {
     "induction": Run.induction, "last-term": Run.last_term, "square": Run.square,
 }  # fmt: skip
 """Rule of the checker -> its facts as assertions."""
-__all__ = ["PRELUDE", "NotWritten", "Refused", "lemma"]
+__all__ = ["PRELUDE", "SUMS", "NotWritten", "Refused", "lemma", "with_prelude"]
