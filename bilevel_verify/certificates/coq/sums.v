@@ -1,10 +1,14 @@
 (* Integers, sums, induction. *)
-Lemma whole_ring a b : whole a -> whole b -> whole (a + b) /\ whole (a - b) /\ whole (a * b).
-Proof. intros [y ->] [z ->]. rewrite <- plus_IZR, <- minus_IZR, <- mult_IZR. repeat split; eexists; reflexivity. Qed.
 Lemma whole_opp a : whole a -> whole (- a). Proof. intros [z ->]. exists (- z)%Z. rewrite opp_IZR. reflexivity. Qed.
+Lemma whole_plus a b : whole a -> whole b -> whole (a + b).
+Proof. intros [y ->] [z ->]. exists (y + z)%Z. rewrite plus_IZR. reflexivity. Qed.
+Lemma whole_mult a b : whole a -> whole b -> whole (a * b).
+Proof. intros [y ->] [z ->]. exists (y * z)%Z. rewrite mult_IZR. reflexivity. Qed.
 Lemma whole_pow a n : whole a -> whole (a ^ n).
-Proof. intros h. induction n; simpl; [exists 1%Z; reflexivity | apply whole_ring; assumption]. Qed.
-Ltac wholes := repeat first [assumption | match goal with |- whole (IZR ?z) => exists z; reflexivity end | apply whole_ring | apply whole_opp | apply whole_pow].
+Proof. intros h. induction n; simpl; [exists 1%Z; reflexivity | apply whole_mult; assumption]. Qed.
+Lemma whole_minus a b : whole a -> whole b -> whole (a - b).
+Proof. intros ha hb. apply whole_plus; [exact ha | apply whole_opp, hb]. Qed.
+Ltac wholes := repeat first [assumption | match goal with |- whole (IZR ?z) => exists z; reflexivity end | apply whole_plus | apply whole_mult | apply whole_minus | apply whole_opp | apply whole_pow].
 Lemma whole_step a b : whole a -> whole b -> a < b -> a + 1 <= b.
 Proof. intros [y ->] [z ->] h. apply lt_IZR in h. rewrite <- plus_IZR. apply IZR_le. lia. Qed.
 Lemma floor_le x : floor x <= x. Proof. unfold floor. destruct (base_Int_part x). lra. Qed.
