@@ -98,8 +98,10 @@ class Context:
 
     def atom(self, a: Atom, op: str) -> bool:
         """The sign of an atom."""
+        if a.kind in ("prime", "pi", "E") or self.absurd:
+            return True
         one = ring.power_of_one(a)
-        if a.kind in ("prime", "pi", "E") or self.absurd or (one, op) in self.signs:
+        if (one, op) in self.signs:
             return True
         if op == "!=":
             return self.atom(a, ">") or (-one, ">") in self.signs

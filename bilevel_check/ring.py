@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from math import floor
 from typing import Any, TypeAlias
 from zlib import crc32
@@ -112,6 +113,7 @@ def number(value: Fraction | int) -> Poly:
     return Poly({ONE: Fraction(value)})
 
 
+@lru_cache(10_000)
 def power_of_one(a: Atom) -> Poly:
     """An atom as an element."""
     return Poly({frozenset({(a, Fraction(1))}): Fraction(1)})
