@@ -183,19 +183,28 @@ def reduced(p: Poly) -> Poly:
 
 
 def _reduced_once(held: dict[Atom, Exponent], c: Fraction) -> list[tuple[Monomial, Fraction]]:
-    """The terms for a term; none where no letter stands over a compound that is linear in it."""
-    for over in sorted(
-        (k for k, e in held.items() if isinstance(e, Fraction) and e < 0 and k.kind == "compound"), key=hash
-    ):
+    """The terms for a term: a letter over a compound that is linear in it, or two such compounds of one letter."""
+    below = sorted((k for k, e in held.items() if k.kind == "compound" and isinstance(e, Fraction) and e < 0), key=hash)
+    for place, over in enumerate(below):
         x, lead, rest = _linear(over.args[0])
-        e = held.get(x, ZERO)
+        e, higher = held.get(x, ZERO), added(held[over], Fraction(1))
         if lead and isinstance(e, Fraction) and e.denominator == 1 and e >= 1:
             lower: dict[Atom, Exponent] = {**held, x: e - 1}
-            higher = monomial({**lower, over: added(held[over], Fraction(1))})
-            return [(higher, c / lead), *(Poly({monomial(lower): -c / lead}) * rest).terms.items()]
+            return [
+                (monomial({**lower, over: higher}), c / lead),
+                *(Poly({monomial(lower): -c / lead}) * rest).terms.items(),
+            ]
+        for other in below[place + 1 :]:
+            y, second, tail = _linear(other.args[0])
+            gap = (rest * number(second) - tail * number(lead)).constant()
+            if x == y and lead and second and gap:
+                one = {**held, over: higher}, c * second / gap
+                two = {**held, other: added(held[other], Fraction(1))}, -c * lead / gap
+                return [(monomial(found), weight) for found, weight in (one, two)]
     return []
 
 
+@lru_cache(10_000)
 def _linear(base: Poly) -> tuple[Atom, Fraction, Poly]:
     """``x, a, b`` with ``base = a x + b``, b free of x, x the first such letter of the alphabet; a = 0 without one."""
     for x in sorted((a for a in set(base.atoms()) if a.kind == "letter"), key=repr):
