@@ -300,5 +300,25 @@ def test_exponents_in_normal_form() -> None:
 
 
 @pytest.mark.fast
+def test_two_denominators_of_one_letter_have_one_form() -> None:
+    """1/((r - 1)(2r - 1)) = 1/(r - 1) - 2/(2r - 1)."""
+    r = power_of_one(Atom("letter", "r"))
+    one, two = (power_of(Atom("compound", p), Fraction(-1)) for p in (r - number(1), number(2) * r - number(1)))
+    assert exponent(one * two) == exponent(one - number(2) * two)
+    assert exponent(one * two) != exponent(one + two)
+
+
+@pytest.mark.fast
+def test_sums_of_two_letters_in_a_circle_are_reduced_and_it_ends() -> None:
+    x, y, z = (power_of_one(Atom("letter", name)) for name in "xyz")
+    over = number(1)
+    for p in (x + y, y + z, z + x, x + y + z):
+        over = over * power_of(Atom("compound", p), Fraction(-1))
+    found = reduced(x * y * z * over)
+    assert is_zero(found - x * y * z * over)
+    assert reduced(found) == found
+
+
+@pytest.mark.fast
 def test_every_word_has_a_meaning() -> None:
     assert not set(FUNCTIONS) & set(DEFINED)
