@@ -86,7 +86,7 @@ def margin(relation: Any, at: dict[str, Any]) -> Any:
     """How far a relation is from failing, relative to its sides; negative where it fails."""
     op, left, right = relation
     a, b = value(left, at), value(right, at)
-    scale = max(abs(a), abs(b), mp.mpf(10) ** -60)
+    scale = max(abs(a), abs(b), mp.mpf(10) ** (-20 if op == "==" else -60))  # an equality to 0 is rounded
     gap = (b - a) / scale if op in ("<=", "<") else (a - b) / scale
     return -abs(b - a) / scale if op == "==" else gap
 
