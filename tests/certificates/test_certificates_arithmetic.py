@@ -13,7 +13,7 @@ from seeds import SEED
 from bilevel_check.context import Context, factors
 from bilevel_check.intervals import FUNCTIONS, Evaluation, down, shown
 from bilevel_check.ring import Atom, Poly, exponent, is_zero, number, power_of, power_of_one, reduced
-from bilevel_check.terms import DEFINED, Refused, Tree, work
+from bilevel_check.terms import BITS, DEFINED, DEPTH, Refused, Tree, tree, work
 
 UNARY = "sqrt log exp sin cos tan sinh cosh tanh abs plus sign floor ceil".split()
 POSITIVE = {"sqrt", "log"}
@@ -112,10 +112,10 @@ def test_extremes_of_exponentials_logarithms_and_waves() -> None:
             for name in ("sin", "cos"):
                 low, high = Evaluation({}, 64).of((name, x))
                 assert exact(low) <= meaning(name, exact(x)) <= exact(high)
-    for tree in (("log", 0), ("log", -1), ("exp", 10**6), ("sin", 1000), ("^", -1, Fraction(1, 2)), ("^", 0, -1),
+    for node in (("log", 0), ("log", -1), ("exp", 10**6), ("sin", 1000), ("^", -1, Fraction(1, 2)), ("^", 0, -1),
                  ("/", 1, 0), ("^", 2, 2**21), ("^", 0, Fraction(-1, 2)), "x", ("dot", "u", "v")):  # fmt: skip
         with pytest.raises(Refused):
-            Evaluation({}, 64).of(tree)
+            Evaluation({}, 64).of(node)
     assert Evaluation({}, 64).of(("^", 0, Fraction(1, 2))) == (0, 0)
     assert Evaluation({}, 64).of(("^", 0, 0)) == (1, 1)
 
@@ -318,6 +318,36 @@ def test_sums_of_two_letters_in_a_circle_are_reduced_and_it_ends() -> None:
     found = reduced(x * y * z * over)
     assert is_zero(found - x * y * z * over)
     assert reduced(found) == found
+
+
+@pytest.mark.fast
+def test_functions_of_integers_and_powers_of_products() -> None:
+    at = Context({"n": "integer", "x": "real", "y": "real"})
+    assert at.of(("floor", "n")) == at.of("n")
+    assert at.of(("sin", "n")) != at.of("n")
+    for name in ("x", "y"):
+        at.learn(at.of(name), ">=")
+    assert at.of(("sqrt", ("*", "x", "y"))) == at.of(("*", ("sqrt", "x"), ("sqrt", "y")))
+    assert at.power(at.of(("*", "x", "y")), number(Fraction(1, 2))) == at.of(("*", ("sqrt", "x"), ("sqrt", "y")))
+    assert at.of(("sqrt", ("^", "x", 2))) == at.of("x")
+    assert at.of(("^", ("^", "x", 3), 2)) == at.of(("^", "x", 6))
+
+
+@pytest.mark.fast
+def test_limits() -> None:
+    deep = lambda depth: ["neg", deep(depth - 1)] if depth else 1
+    assert tree(deep(DEPTH))
+    with pytest.raises(Refused):
+        tree(deep(DEPTH + 1))
+    for whole in (BITS + 1, -BITS - 1):
+        with pytest.raises(Refused):
+            power_of(Atom("prime", 3), Fraction(whole))
+    work.left = 5
+    with pytest.raises(Refused):
+        tree(["+", 1, 2, 3, 4, 5, 6])
+    work.left = 5
+    with pytest.raises(Refused):
+        number(1) * number(2) * number(3)
 
 
 @pytest.mark.fast
