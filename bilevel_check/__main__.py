@@ -1,7 +1,5 @@
 """``python -m bilevel_check DIR``: a line for each refused certificate, the counts, exit status 0 or 1 (2: no DIR)."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from pathlib import Path
@@ -18,10 +16,10 @@ def main(arguments: list[str]) -> int:
     for path, verdict in check_folder(Path(arguments[0])):
         counts[verdict.shows or "refused"] += 1
         if not verdict.accepted:
-            print(f"{path}: refused: {verdict.reason}")
-    print(f"accepted {counts['proved'] + counts['refuted']} ({counts['proved']} proved, {counts['refuted']} refuted), "
-          f"refused {counts['refused']}")  # fmt: skip
-    return 0 if counts["refused"] == 0 and counts else 1
+            print(f"{ascii(str(path))[1:-1]}: refused: {verdict.reason}")
+    proved, refuted, refused = (counts[word] for word in ("proved", "refuted", "refused"))
+    print(f"accepted {proved + refuted} ({proved} proved, {refuted} refuted), refused {refused}")
+    return 0 if refused == 0 and counts else 1
 
 
 if __name__ == "__main__":

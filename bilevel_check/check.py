@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from bilevel_check import terms
 from bilevel_check.context import Context
-from bilevel_check.intervals import Interval
-from bilevel_check.rules import Proof, certain, element_of, goal_of, letters_of, reached
-from bilevel_check.terms import (
-    NAME,
-    PARTS,
-    TEXT,
-    Refused,
-    is_vector,
-    letters,
-    rational_of,
-    read,
-    substituted,
-    tree,
-    work,
-)
+from bilevel_check.rules import ILL_FORMED, Proof, certain, element_of, reached
+from bilevel_check.terms import Refused, Tree, demand, kind, letters, read, split, substituted, tree, work
 
-SORTS = ("real", "integer", "vector")
-KEYS = {"statement", "proof", "counterexample", "let", "about"}
+AGAINST = {"<=": (">",), "<": (">=",), ">=": ("<",), ">": ("<=",), "==": ("<", ">")}
+"""Relation -> those of which one holds where it fails."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What the checker says: ``proved`` or ``refuted`` if accepted, else why it is refused."""
 
     accepted: bool
@@ -41,154 +25,80 @@ class Verdict:
 
 def check(text: str) -> Verdict:
     """Check one certificate given as JSON text; never raises for bad input."""
-    work.start()
+    work.left = terms.WORK
     try:
         return Verdict(True, _checked(read(text)))
-    except Refused as error:
-        return Verdict(False, reason=str(error))
-    except RecursionError:
-        return Verdict(False, reason="nested too deep")
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
-        return Verdict(False, reason=f"ill formed: {type(error).__name__}: {str(error)[:80]}")
+    except (Refused, RecursionError, *ILL_FORMED) as error:
+        return Verdict(False, reason=str(error) if isinstance(error, Refused) else f"ill formed: {str(error)[:80]}")
 
 
 def check_folder(folder: Path) -> Iterator[tuple[Path, Verdict]]:
     """Check every ``*.json`` of a folder, in the order of the names, folders inside it as well."""
     for path in sorted(folder.rglob("*.json")):
         try:
+            demand(path.is_file(), "no file")
             with path.open(encoding="utf-8") as stream:
-                text = stream.read(TEXT + 1)
-        except (OSError, UnicodeDecodeError) as error:
+                yield path, check(stream.read(terms.TEXT + 1))
+        except (OSError, UnicodeDecodeError, Refused) as error:
             yield path, Verdict(False, reason=f"cannot be read: {error}")
-            continue
-        yield path, check(text)
 
 
 def _checked(data: Any) -> str:
-    if not isinstance(data, dict) or not data.keys() <= KEYS or "statement" not in data:
-        raise Refused("a certificate has a statement, a proof or a counterexample, and nothing else")
+    keys = {"statement", "proof", "counterexample", "let", "about"}
+    demand(isinstance(data, dict) and data.keys() <= keys, "a certificate has a statement and a proof, nothing else")
+    demand(("proof" in data) != ("counterexample" in data), "either a proof or a counterexample")
     statement = data["statement"]
-    if not isinstance(statement, dict) or set(statement) != {"letters", "hypotheses", "claim"}:
-        raise Refused("a statement has letters, hypotheses and a claim")
-    sorts, conditions, claim = statement["letters"], statement["hypotheses"], statement["claim"]
-    if not all(NAME.match(n) and n not in PARTS and n not in ("pi", "E") and s in SORTS for n, s in sorts.items()):
-        raise Refused("a letter has a name of its own and is real, integer or vector")
-    for condition in conditions:
-        _condition(condition)
-    goal_of(claim)
-    if not set().union(*map(letters_of, [*conditions, claim])) <= sorts.keys() | {"pi", "E"}:
-        raise Refused("a letter was not declared")
-    if ("proof" in data) == ("counterexample" in data):
-        raise Refused("a certificate has either a proof or a counterexample")
+    demand(statement.keys() == {"letters", "hypotheses", "claim"}, "a statement has letters, hypotheses and a claim")
+    sorts, conditions, claim = statement["letters"], [*map(tree, statement["hypotheses"])], tree(statement["claim"])
+    for name, sort in sorts.items():
+        own = terms.NAME.match(name) is not None and name not in terms.PARTS and name not in ("pi", "E")
+        demand(own and sort in ("real", "integer", "vector"), "a letter has a name and is real, integer or vector")
+    demand(split(claim)[0] in terms.RELATIONS, "a claim is a relation")
+    demand({kind(one, sorts) for one in (*conditions, claim)} == {"condition"}, "a hypothesis is no condition")
     if "proof" not in data:
-        return _refuted(sorts, conditions, claim, data["counterexample"])
+        return _refuted(sorts, conditions, claim, {name: tree(value) for name, value in data["counterexample"].items()})
     sorts, conditions, claim = without_determined(sorts, conditions, claim, data.get("let", []))
     at = Context(sorts)
     Proof(conditions).run(at, data["proof"])
-    if not reached(at, claim):
-        element_of(at, claim)  # says what is not defined
-        raise Refused("the proof does not end at the claim")
+    demand(reached(at, claim) or not element_of(at, claim), "the proof does not end at the claim")
     return "proved"
 
 
-def _condition(data: Any, depth: int = 20) -> None:
-    """A relation, or ``and`` and ``or`` of conditions.
-
-    Raises
-    ------
-    Refused : anything else.
-    """
-    if isinstance(data, list) and data and data[0] in ("and", "or") and depth:
-        for part in data[1:]:
-            _condition(part, depth - 1)
-    else:
-        goal_of(data)
-
-
 def without_determined(
-    sorts: Mapping[str, str], conditions: Any, claim: Any, let: Any
-) -> tuple[dict[str, str], list[Any], Any]:
+    sorts: Mapping[str, str], conditions: list[Tree], claim: Tree, let: list[int]
+) -> tuple[dict[str, str], list[Tree], Tree]:
     """The statement with letters replaced that hypotheses ``x == formula`` determine: ``let`` lists their places."""
     kept = dict(sorts)
     for place in let:
-        op, name, formula = conditions[place]
-        if op != "==" or kept.get(name) != "real" or name in letters(tree(formula)):
-            raise Refused(f"hypothesis {place} determines no letter")
-        values = {name: tree(formula)}
-        del kept[name]
-        conditions = [replaced(condition, values) for condition in conditions]
-        claim = replaced(claim, values)
-    return kept, list(conditions), claim
+        op, (name, formula) = split(conditions[place])
+        demand(
+            op == "==" and isinstance(name, str) and kept.pop(name) == "real", f"hypothesis {place} is no definition"
+        )
+        demand(name not in letters(formula), f"hypothesis {place} determines no letter")
+        *conditions, claim = (substituted(one, {name: formula}) for one in (*conditions, claim))
+    return kept, conditions, claim
 
 
-def replaced(data: Any, values: dict[str, Any]) -> Any:
-    if data[0] in ("and", "or"):
-        return [data[0], *(replaced(part, values) for part in data[1:])]
-    return [data[0], *(listed(substituted(tree(side), values)) for side in data[1:])]
-
-
-def listed(node: Any) -> Any:
-    """A tree as JSON data."""
-    if isinstance(node, tuple):
-        return [node[0], *(listed(part) for part in node[1:])]
-    return str(node) if isinstance(node, Fraction) else node
-
-
-def _refuted(sorts: Mapping[str, str], conditions: Any, claim: Any, point: Any) -> str:
-    """Every hypothesis holds at a point and the claim does not, by exact or interval arithmetic.
-
-    The vectors of a counterexample have one entry: a number.
-    """
-    values = {name: tree(value) for name, value in point.items()}
-    conditions, claim = [on_a_line(one, sorts) for one in conditions], on_a_line(claim, sorts)
-    if set(values) != set(sorts) or any(letters(v) - {"pi", "E"} for v in values.values()):
-        raise Refused("a counterexample has a number for every letter")
-    for name, value in values.items():
-        if sorts[name] == "integer" and rational_of(value).denominator != 1:
-            raise Refused(f"{name} must be an integer")
+def _refuted(sorts: Mapping[str, str], conditions: list[Tree], claim: Tree, point: Mapping[str, Tree]) -> str:
+    """Every hypothesis holds at a point and the claim does not; a vector has one entry there: a number."""
+    demand(point.keys() == sorts.keys(), "a counterexample has a number for every letter")
+    for name, value in point.items():
+        demand(kind(value, {}) == "number", "a counterexample has closed expressions")
+        whole = sorts[name] != "integer" or (not isinstance(value, tuple | str) and value == int(value))
+        demand(whole, f"{name} must be an integer")
     for condition in conditions:
-        if not _true(replaced(condition, values)):
-            raise Refused(f"the hypothesis {json.dumps(condition)[:80]} is not shown to hold there")
-    if not any(_true([op, *replaced(claim, values)[1:]]) for op in AGAINST[claim[0]]):
-        raise Refused("the claim is not shown to fail there")
+        demand(_true(substituted(condition, point)), f"the hypothesis {str(condition)[:80]} is not shown to hold there")
+    op, sides = split(substituted(claim, point))
+    demand(any(_true((against, *sides)) for against in AGAINST[op]), "the claim is not shown to fail there")
     return "refuted"
 
 
-def on_a_line(data: object, sorts: Mapping[str, str], vector: bool = False) -> Any:
-    """A condition for vectors with one entry: a norm is an absolute value, an inner product a product.
-
-    Raises
-    ------
-    Refused : a vector where a number belongs, or the other way round.
-    """
-    if is_vector(data, sorts) is not vector and not (vector and data == 0):
-        raise Refused("a vector and a number are confused")
-    if not isinstance(data, list):
-        return data
-    head, *parts = data
-    inner = [head in ("norm", "dot") or is_vector(part, sorts) for part in parts]
-    if vector and not {"+": all(inner), "neg": True, "*": sum(inner) == 1, "/": inner == [True, False]}.get(head):
-        raise Refused(f"{head} gives no vector")
-    return [{"norm": "abs", "dot": "*"}.get(head, head), *(on_a_line(p, sorts, v) for p, v in zip(parts, inner))]
-
-
-AGAINST = {"<=": (">",), "<": (">=",), ">=": ("<",), ">": ("<=",), "==": ("<", ">")}
-
-
-def _true(condition: Any) -> bool:
-    """Whether a condition between numbers is shown: by intervals, an equality also in the ring."""
-    if condition[0] in ("and", "or"):
-        answers = (_true(part) for part in condition[1:])
-        return all(answers) if condition[0] == "and" else any(answers)
-    op, small, large = goal_of(condition)
-    nothing: dict[str, Interval] = {}
-    if certain(op, small, large, nothing):
-        return True
-    return op != ">" and _equal(condition)
-
-
-def _equal(condition: Any) -> bool:
+def _true(condition: Tree) -> bool:
+    """Whether a condition without letters is shown: a relation by intervals, or exactly in the ring."""
+    head, parts = split(condition)
+    if head in terms.LOGIC:
+        return (all if head == "and" else any)(map(_true, parts))
     try:
-        return Context({}).known(element_of(Context({}), ["==", *condition[1:]])[0], "==")
+        return certain(condition, {}) or Context({}).known(*element_of(Context({}), condition))
     except Refused:
         return False

@@ -10,43 +10,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from math import floor
 from typing import Any, TypeAlias
 from zlib import crc32
 
-from bilevel_check.terms import BITS, Refused, work
+from bilevel_check.terms import BITS, demand, work
 
 Exponent: TypeAlias = "Fraction | Poly"
 Monomial: TypeAlias = "frozenset[tuple[Atom, Exponent]]"
-LARGEST = 64
-"""Largest natural power of a sum that is multiplied out."""
+ONE: Monomial = frozenset()
+ZERO, LARGEST = Fraction(0), 64
+"""``LARGEST`` is the largest natural power of a sum that is multiplied out."""
 
 
 class Atom:
-    """A name for a real number: ``kind`` and what it is made of; ``level`` is above that of every atom inside.
+    """A name for a real number: ``kind``, what it is made of, a hash that is the same every day (we sort by it)."""
 
-    The hash does not change from run to run: what is sorted by it is in the same order every day.
-    """
-
-    __slots__ = ("_hash", "args", "kind", "level")
+    __slots__ = ("args", "key", "kind", "level")
 
     def __init__(self, kind: str, *args: Any) -> None:
         self.kind, self.args = kind, args
-        self.level: int
-        inside = [a.level for part in args if isinstance(part, Poly) for a in part.atoms()]
-        inside += [part.level for part in args if isinstance(part, Atom)]
-        self.level = 1 + max(inside, default=0)
-        self._hash = hash(tuple(crc32(part.encode()) if isinstance(part, str) else part for part in (kind, *args)))
+        self.level: int = 1 + max((a.level for p in args if isinstance(p, Poly) for a in p.atoms()), default=0)
+        self.key = hash(tuple(crc32(part.encode()) if isinstance(part, str) else part for part in (kind, *args)))
 
     def __hash__(self) -> int:
-        return self._hash
+        return self.key
 
     def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return (
-            isinstance(other, Atom) and self._hash == other._hash and (self.kind, self.args) == (other.kind, other.args)
-        )
+        return self is other or (isinstance(other, Atom) and (self.kind, self.args) == (other.kind, other.args))
 
     def __repr__(self) -> str:
         return f"{self.kind}({', '.join(map(repr, self.args))})" if self.kind != "letter" else str(self.args[0])
@@ -55,20 +47,18 @@ class Atom:
 class Poly:
     """An immutable element of the ring: monomial -> coefficient other than 0."""
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ("key", "size", "terms")
 
     def __init__(self, terms: Mapping[Monomial, Fraction]) -> None:
         self.terms = {m: c for m, c in terms.items() if c}
-        self._hash: int | None = None
-        work.spend(1 + len(self.terms))
-        for c in self.terms.values():
-            if c.numerator.bit_length() + c.denominator.bit_length() > BITS:
-                raise Refused(f"a coefficient of more than {BITS} bits")
+        self.key: int | None = None
+        self.size = max((c.numerator.bit_length() + c.denominator.bit_length() for c in self.terms.values()), default=0)
+        work.spend(1 + len(self.terms) * (1 + self.size // 500))
+        demand(self.size <= BITS, f"a coefficient of more than {BITS} bits")
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = hash(frozenset(self.terms.items()))
-        return self._hash
+        self.key = hash(frozenset(self.terms.items())) if self.key is None else self.key
+        return self.key
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Poly) and hash(self) == hash(other) and self.terms == other.terms
@@ -78,10 +68,7 @@ class Poly:
         return " + ".join(shown) or "0"
 
     def __add__(self, other: Poly) -> Poly:
-        total = dict(self.terms)
-        for monomial, c in other.terms.items():
-            total[monomial] = total.get(monomial, Fraction(0)) + c
-        return Poly(total)
+        return collected([*self.terms.items(), *other.terms.items()])
 
     def __neg__(self) -> Poly:
         return Poly({m: -c for m, c in self.terms.items()})
@@ -90,46 +77,35 @@ class Poly:
         return self + (-other)
 
     def __mul__(self, other: Poly) -> Poly:
-        total: dict[Monomial, Fraction] = {}
-        work.spend(len(self.terms) * sum(1 + len(n) // 2 for n in other.terms))
+        work.spend(len(self.terms) * sum(6 + 3 * len(n) + (self.size + other.size) // 200 for n in other.terms))
+        found: list[tuple[Monomial, Fraction]] = []
         for m, a in self.terms.items():
             for n, b in other.terms.items():
                 merged, rest = _merged(m, n)
-                part = {merged: a * b} if rest is None else (Poly({merged: a * b}) * rest).terms
-                for monomial, c in part.items():
-                    total[monomial] = total.get(monomial, Fraction(0)) + c
-        return Poly(total)
+                found += [(merged, a * b)] if rest is None else (Poly({merged: a * b}) * rest).terms.items()
+        return collected(found)
 
     def to_the(self, exponent: int) -> Poly:
-        """A natural power, multiplied out.
-
-        Raises
-        ------
-        Refused : an exponent above ``LARGEST`` of a sum.
-        """
-        if exponent < 0 or exponent > LARGEST:
-            raise Refused(f"the exponent {exponent} of a sum; at most {LARGEST} are multiplied out")
-        result = number(1)
-        for _ in range(exponent):
-            result = result * self
-        return result
+        """A natural power, multiplied out."""
+        demand(0 <= exponent <= LARGEST, f"the exponent {exponent} of a sum; at most {LARGEST} are multiplied out")
+        return self * self.to_the(exponent - 1) if exponent else number(1)
 
     def constant(self) -> Fraction | None:
         """The rational number that this is; None if it is none on sight."""
-        if not self.terms:
-            return Fraction(0)
-        return self.terms.get(ONE) if len(self.terms) == 1 else None
+        return self.terms.get(ONE) if len(self.terms) == 1 else None if self.terms else ZERO
 
     def atoms(self) -> Iterable[Atom]:
         """Atoms of the monomials and of their exponents, not those inside atoms."""
-        for monomial in self.terms:
-            for a, e in monomial:
-                yield a
-                if isinstance(e, Poly):
-                    yield from e.atoms()
+        for a, e in (pair for m in self.terms for pair in m):
+            yield from (a, *(e.atoms() if isinstance(e, Poly) else ()))
 
 
-ONE: Monomial = frozenset()
+def collected(terms: Iterable[tuple[Monomial, Fraction]]) -> Poly:
+    """The sum of terms."""
+    total: dict[Monomial, Fraction] = {}
+    for m, c in terms:
+        total[m] = total[m] + c if m in total else c
+    return Poly(total)
 
 
 def number(value: Fraction | int) -> Poly:
@@ -137,30 +113,48 @@ def number(value: Fraction | int) -> Poly:
     return Poly({ONE: Fraction(value)})
 
 
-def power_of(a: Atom, exponent: Exponent) -> Poly:
-    """``a ** exponent`` in normal form; the caller knows that it is defined."""
-    exponent = added(exponent, Fraction(0))
-    if exponent == 0:
-        return number(1)
-    if a.kind == "prime":  # whole powers of primes belong to the coefficient
-        constant = exponent if isinstance(exponent, Fraction) else exponent.terms.get(ONE, Fraction(0))
-        whole = floor(constant)
-        if abs(whole) > BITS:
-            raise Refused("a power of a number that is too large")
-        rest = exponent - whole if isinstance(exponent, Fraction) else exponent - number(whole)
-        return Poly({frozenset({(a, rest)}) if rest != 0 else ONE: Fraction(a.args[0]) ** whole})
-    if a.kind == "compound" and isinstance(exponent, Fraction) and exponent.denominator == 1 and exponent > 0:
-        return a.args[0].to_the(int(exponent))  # type: ignore[no-any-return]
-    return Poly({frozenset({(a, exponent)}): Fraction(1)})
+@lru_cache(10_000)
+def power_of_one(a: Atom) -> Poly:
+    """An atom as an element."""
+    return Poly({frozenset({(a, Fraction(1))}): Fraction(1)})
+
+
+def element(e: Exponent) -> Poly:
+    """An exponent as an element."""
+    return e if isinstance(e, Poly) else number(e)
+
+
+def exponent(e: Exponent) -> Exponent:
+    """An exponent in normal form: a rational number where it is one."""
+    e = e if isinstance(e, Fraction) else reduced(e)
+    return e if isinstance(e, Fraction) or e.constant() is None else e.terms.get(ONE, ZERO)
 
 
 def added(s: Exponent, t: Exponent) -> Exponent:
-    """Sum of two exponents, a rational number where it is one."""
-    if isinstance(s, Fraction) and isinstance(t, Fraction):
-        return s + t
-    total = reduced((number(s) if isinstance(s, Fraction) else s) + (number(t) if isinstance(t, Fraction) else t))
-    constant = total.constant()
-    return total if constant is None else constant
+    """Sum of two exponents."""
+    return s + t if isinstance(s, Fraction) and isinstance(t, Fraction) else exponent(element(s) + element(t))
+
+
+def whole_part(e: Exponent) -> int:
+    """The whole part of the number in an exponent."""
+    return floor(e if isinstance(e, Fraction) else e.terms.get(ONE, ZERO))
+
+
+def monomial(held: Mapping[Atom, Exponent]) -> Monomial:
+    """Atoms with their exponents, those with the exponent 0 left out."""
+    return frozenset((a, e) for a, e in held.items() if e != 0)
+
+
+def power_of(a: Atom, e: Exponent) -> Poly:
+    """``a ** e`` in normal form; the caller knows that it is defined."""
+    e = exponent(e)
+    if a.kind == "prime":  # whole powers of primes belong to the coefficient
+        whole = whole_part(e)
+        demand(abs(whole) * a.args[0].bit_length() <= BITS, "a power of a number that is too large")
+        return Poly({monomial({a: added(e, Fraction(-whole))}): Fraction(a.args[0]) ** whole})
+    if a.kind == "compound" and isinstance(e, Fraction) and e.denominator == 1 and e > 0:
+        return a.args[0].to_the(int(e))  # type: ignore[no-any-return]
+    return Poly({monomial({a: e}): Fraction(1)})
 
 
 def _merged(m: Monomial, n: Monomial) -> tuple[Monomial, Poly | None]:
@@ -181,55 +175,44 @@ def _merged(m: Monomial, n: Monomial) -> tuple[Monomial, Poly | None]:
 
 
 def reduced(p: Poly) -> Poly:
-    """The same element with a letter x written by a compound C = a x + b wherever x stands over C."""
-    done, todo = number(0), p
-    while todo.terms:
-        again = number(0)
-        for m, c in todo.terms.items():
-            part = _reduced_once(dict(m), c)
-            done, again = (done + Poly({m: c}), again) if part is None else (done, again + part)
-        todo = again
-    return done
+    """The same element with a letter x written as ``(C - b)/a`` wherever it stands over a compound ``C = a x + b``."""
+    written = {m: _reduced_once(dict(m), c) for m, c in p.terms.items()}
+    if not any(written.values()):
+        return p
+    return reduced(collected(pair for m, c in p.terms.items() for pair in written[m] or [(m, c)]))
 
 
-def _reduced_once(held: dict[Atom, Exponent], c: Fraction) -> Poly | None:
-    """One step: ``x = (C - b)/a`` for a letter over C, ``1 = (a' C - a C')/(a' b - a b')`` for two of one letter."""
-    below = [k for k, e in held.items() if k.kind == "compound" and isinstance(e, Fraction) and e < 0]
-    for one in sorted(below, key=hash):
-        for x, (lead, rest) in _linear(one).items():
-            n = held.get(x)
-            if isinstance(n, Fraction) and n.denominator == 1 and n >= 1:
-                outer = _less(held, x, c / lead)
-                return _less(dict(_only(outer)), one, outer.terms[_only(outer)], -1) - outer * rest
-            for other in below:
-                if other.level == one.level and hash(other) > hash(one) and x in _linear(other):
-                    second, tail = _linear(other)[x]
-                    gap = (rest * number(second) - tail * number(lead)).constant()
-                    if gap:
-                        return _less(held, one, c * second / gap, -1) - _less(held, other, c * lead / gap, -1)
-    return None
+def _reduced_once(held: dict[Atom, Exponent], c: Fraction) -> list[tuple[Monomial, Fraction]]:
+    """The terms for a term: a letter over a compound that is linear in it, or two such compounds of one letter."""
+    below = sorted((k for k, e in held.items() if k.kind == "compound" and isinstance(e, Fraction) and e < 0), key=hash)
+    for place, over in enumerate(below):
+        x, lead, rest = _linear(over.args[0])
+        e, higher = held.get(x, ZERO), added(held[over], Fraction(1))
+        if lead and isinstance(e, Fraction) and e.denominator == 1 and e >= 1:
+            lower: dict[Atom, Exponent] = {**held, x: e - 1}
+            return [
+                (monomial({**lower, over: higher}), c / lead),
+                *(Poly({monomial(lower): -c / lead}) * rest).terms.items(),
+            ]
+        for other in below[place + 1 :]:
+            y, second, tail = _linear(other.args[0])
+            gap = (rest * number(second) - tail * number(lead)).constant()
+            if x == y and lead and second and gap:
+                one = {**held, over: higher}, c * second / gap
+                two = {**held, other: added(held[other], Fraction(1))}, -c * lead / gap
+                return [(monomial(found), weight) for found, weight in (one, two)]
+    return []
 
 
-def _linear(compound: Atom) -> dict[Atom, tuple[Fraction, Poly]]:
-    """Letters x with ``compound = lead * x + rest``, rest free of x."""
-    base, found = compound.args[0], {}
-    for m, lead in base.terms.items():
-        if len(m) == 1:
-            [(x, e)] = m
-            rest = base - Poly({m: lead})
-            if x.kind == "letter" and e == 1 and x.args[0] not in names(rest):
-                found[x] = lead, rest
-    return found
-
-
-def _only(p: Poly) -> Monomial:
-    return next(iter(p.terms))
-
-
-def _less(held: Mapping[Atom, Exponent], a: Atom, c: Fraction, by: int = 1) -> Poly:
-    """A term with the exponent of an atom lowered (raised, by -1), nothing multiplied out."""
-    pairs = [(k, added(e, Fraction(-by)) if k == a else e) for k, e in held.items()]
-    return Poly({frozenset(pair for pair in pairs if pair[1] != 0): c})
+@lru_cache(10_000)
+def _linear(base: Poly) -> tuple[Atom, Fraction, Poly]:
+    """``x, a, b`` with ``base = a x + b``, b free of x, x the first such letter of the alphabet; a = 0 without one."""
+    for x in sorted((a for a in set(base.atoms()) if a.kind == "letter"), key=repr):
+        lead = base.terms.get(monomial({x: Fraction(1)}), ZERO)
+        rest = base - Poly({monomial({x: Fraction(1)}): lead})
+        if lead and x.args[0] not in names(rest):
+            return x, lead, rest
+    return Atom("letter", ""), ZERO, base
 
 
 def is_zero(p: Poly) -> bool:
@@ -237,38 +220,22 @@ def is_zero(p: Poly) -> bool:
     tops = [a for m in p.terms for a, _ in m if a.kind in ("compound", "prime")]
     if not p.terms or not tops:
         return not p.terms
-    top = max(tops, key=lambda a: (a.level, a._hash))
+    top = max(tops, key=lambda a: (a.level, a.key))
     base = top.args[0] if top.kind == "compound" else number(top.args[0])
-    classes: dict[Exponent, list[tuple[int, Monomial, Fraction]]] = {}
+    classes: dict[Exponent, dict[int, list[tuple[Monomial, Fraction]]]] = {}
     for m, c in p.terms.items():
-        e = dict(m).get(top, Fraction(0))
-        constant = e if isinstance(e, Fraction) else e.terms.get(ONE, Fraction(0))
-        rest = frozenset(pair for pair in m if pair[0] != top)
-        classes.setdefault(added(e, Fraction(-floor(constant))), []).append((floor(constant), rest, c))
-    for found in classes.values():
-        least = min(shift for shift, _, _ in found)
-        total = number(0)
-        for shift in {shift for shift, _, _ in found}:
-            part: dict[Monomial, Fraction] = {}
-            for _, rest, c in (one for one in found if one[0] == shift):
-                part[rest] = part.get(rest, Fraction(0)) + c
-            total = total + Poly(part) * base.to_the(shift - least)
-        if not is_zero(total):
-            return False
-    return True
+        held = dict(m)
+        e = held.pop(top, ZERO)
+        whole = whole_part(e)
+        classes.setdefault(added(e, Fraction(-whole)), {}).setdefault(whole, []).append((monomial(held), c))
+    return all(
+        is_zero(sum((collected(terms) * base.to_the(whole - min(found)) for whole, terms in found.items()), number(0)))
+        for found in classes.values()
+    )
 
 
-def names(p: Poly) -> set[str]:
+def names(p: object) -> set[str]:
     """Letters on which an element may depend, inside atoms as well."""
-    found: set[str] = set()
-    stack: list[Any] = [p]
-    while stack:
-        part = stack.pop()
-        work.spend(1)
-        if isinstance(part, Poly):
-            stack += part.atoms()
-        elif isinstance(part, Atom):
-            stack += part.args
-        elif isinstance(part, str):
-            found.add(part)
-    return found
+    work.spend(1)
+    inside = p.atoms() if isinstance(p, Poly) else p.args if isinstance(p, Atom) else ()
+    return {p} if isinstance(p, str) else set().union(*map(names, inside))

@@ -1,192 +1,158 @@
-"""Reading a certificate: JSON text into trees of lists, integers and names, with every limit checked on the way.
+"""Reading a certificate: JSON text into trees, with every limit checked on the way; nothing of it is executed.
 
-A tree is an ``int``, a ``Fraction``, the name of a letter (``str``) or a tuple ``(operator, part, ...)``. Nothing of a
-certificate is executed. ``work`` counts what a certificate costs, so that a hostile one ends.
+A tree is an ``int``, a ``Fraction``, the name of a letter (``str``) or a tuple ``(operator, part, ...)``; relations and
+conditions are trees as well. ``work`` counts what a certificate costs, so that a hostile one ends.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, NoReturn, TypeAlias
 
 Tree: TypeAlias = "int | Fraction | str | tuple[Tree, ...]"
-"""A number, a letter, or an operator with its parts."""
-Compound: TypeAlias = tuple[Tree, ...]
-"""An operator with its parts."""
-TEXT, DEPTH, DIGITS, WORK, BITS = 2_000_000, 60, 400, 200_000, 20_000
-"""Characters of a certificate, nesting, digits of a literal, counted steps, bits of a coefficient."""
+TEXT, DEPTH, DIGITS, WORK, BITS = 1_000_000, 60, 400, 200_000, 20_000
+"""Characters of a certificate, nesting, digits of a number, counted steps, bits of a coefficient."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
-NUMBER = re.compile(r"-?[0-9]+(/[0-9]+)?\Z")
-RELATIONS = ("<=", "<", ">=", ">", "==")
-PARTS = {"+": (1, 99), "*": (1, 99), "/": (2, 2), "^": (2, 2), "neg": (1, 1), "mod": (2, 2), "sum": (4, 4)}
-PARTS |= {"if": (3, 3), "max": (1, 99), "min": (1, 99), "dot": (2, 2), "and": (1, 99), "or": (1, 99), "not": (1, 1)}
-PARTS |= {"prod": (4, 4), "binomial": (2, 2)} | dict.fromkeys(RELATIONS, (2, 2))
-FUNCTIONS = "sqrt log exp sin cos tan sinh cosh tanh abs plus sign floor ceil norm factorial".split()
-PARTS |= dict.fromkeys(FUNCTIONS, (1, 1))
-"""Operator -> least and largest number of parts."""
+NUMBER, LONG = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*)?\Z"), re.compile(rf"[0-9]{{{DIGITS + 1}}}")
+RELATIONS, LOGIC, SUMS, MOST = ("<=", "<", ">=", ">", "=="), ("and", "or"), ("sum", "prod"), 4000
+PARTS = dict.fromkeys("+ * max min and or".split(), MOST) | dict.fromkeys(["/", "^", "mod", "dot", *RELATIONS], 2)
+PARTS |= dict.fromkeys("neg sqrt log exp sin cos tan sinh cosh tanh abs plus sign floor ceil norm".split(), 1)
+PARTS |= dict.fromkeys(SUMS, 4)
+"""Operator -> how many parts it has; ``MOST`` is any number from 1 on."""
+KINDS = dict.fromkeys(RELATIONS, ("number", "condition")) | dict.fromkeys(LOGIC, ("condition", "condition"))
+KINDS |= {"dot": ("vector", "number"), "norm": ("vector", "number")}
+"""Operator -> kind of its parts and its own kind; the others make numbers of numbers."""
+DEFINED: dict[str, Callable[..., Tree]] = {
+    "sqrt": lambda a: ("^", a, Fraction(1, 2)),
+    "plus": lambda a: ("max", a, 0),
+    "abs": lambda a: ("max", a, ("neg", a), 0),
+    "min": lambda *parts: ("neg", ("max", *(("neg", part) for part in parts))),
+    "ceil": lambda a: ("neg", ("floor", ("neg", a))),
+    "mod": lambda a, b: ("+", a, ("neg", ("*", b, ("floor", ("/", a, b))))),
+    "tan": lambda a: ("/", ("sin", a), ("cos", a)),
+    "sinh": lambda a: ("/", ("+", ("exp", a), ("neg", ("exp", ("neg", a)))), 2),
+    "cosh": lambda a: ("sqrt", ("+", 1, ("^", ("sinh", a), 2))),
+    "tanh": lambda a: ("+", 1, ("neg", ("/", 2, ("+", 1, ("exp", ("*", 2, a)))))),
+}
+"""Functions that others express; the intervals of these forms are as narrow as those of the functions."""
 
 
 class Refused(Exception):
-    """The certificate proves nothing; the message says why, ``Refused.line`` is filled in by the proof."""
+    """The certificate proves nothing; the message says why, ``where`` in which line."""
+
+    where = ""
+
+    def __str__(self) -> str:
+        return self.where + super().__str__()
+
+
+def demand(answer: bool, why: str) -> None:
+    """Refuse with a reason unless the answer is yes."""
+    if not answer:
+        raise Refused(why)
 
 
 class Work:
-    """Counts steps of one certificate."""
+    """Counts the steps that are left to a certificate."""
 
     left = WORK
 
-    def start(self) -> None:
-        """Begin a certificate."""
-        self.left = WORK
-
     def spend(self, steps: int) -> None:
-        """Count steps.
-
-        Raises
-        ------
-        Refused : more than ``WORK``.
-        """
         self.left -= steps
-        if self.left < 0:
-            raise Refused(f"more than {WORK} steps of work")
+        demand(self.left >= 0, f"more than {WORK} steps of work")
 
 
 work = Work()
 
 
 def read(text: str) -> Any:
-    """The JSON value of a certificate.
-
-    Raises
-    ------
-    Refused : too long, too deep, floats, long numbers, keys that occur twice, or no JSON.
-    """
-    if len(text) > TEXT:
-        raise Refused(f"{len(text)} characters; at most {TEXT} are read")
+    """The JSON value of a certificate; floats, long numbers and keys that occur twice are refused."""
+    demand(len(text) <= TEXT and not LONG.search(text), f"more than {TEXT} characters, or {DIGITS} digits in a row")
     try:
-        return json.loads(
-            text, object_pairs_hook=_object, parse_int=_integer, parse_float=_never, parse_constant=_never
-        )
+        return json.loads(text, object_pairs_hook=_object, parse_float=_inexact, parse_constant=_inexact)
     except (ValueError, RecursionError) as error:
         raise Refused(f"no JSON that is read here: {str(error)[:80]}") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return found
+    demand(len(dict(pairs)) == len(pairs), "a key occurs twice")
+    return dict(pairs)
 
 
-def _integer(text: str) -> int:
-    if len(text) > DIGITS:
-        raise ValueError(f"a number of more than {DIGITS} digits")
-    return int(text)
-
-
-def _never(text: str) -> NoReturn:
-    raise ValueError(f"{text[:20]} is no exact number")
+def _inexact(text: str) -> NoReturn:
+    raise Refused(f"{text[:20]} is no exact number")
 
 
 def tree(data: object, depth: int = DEPTH) -> Tree:
-    """A JSON value as a tree.
-
-    Raises
-    ------
-    Refused : an unknown operator, a wrong number of parts, a bad name, nested too deep.
-    """
+    """A JSON value as a tree; a tree stays what it is."""
     work.spend(1)
-    if depth < 0:
-        raise Refused(f"nested deeper than {DEPTH}")
-    if isinstance(data, int) and not isinstance(data, bool):
+    if isinstance(data, Fraction | tuple) or type(data) is int or (isinstance(data, str) and NAME.match(data)):
         return data
     if isinstance(data, str):
-        if NAME.match(data):
-            return data
-        bottom = data.partition("/")[2]
-        if not NUMBER.match(data) or len(data) > 2 * DIGITS or (bottom and not bottom.strip("0")):
-            raise Refused(f"{data[:40]!r} is neither a letter nor a number")
+        demand(NUMBER.match(data) is not None, f"{data[:40]!r} is neither a letter nor a number")
         return Fraction(data)
-    if not isinstance(data, list) or not data or not isinstance(data[0], str) or data[0] not in PARTS:
-        raise Refused(f"{str(data)[:40]!r} is no expression")
-    low, high = PARTS[data[0]]
-    parts = data[1:]
-    if data[0] in ("sum", "prod") and len(parts) == 4 and not (isinstance(parts[1], str) and NAME.match(parts[1])):
-        raise Refused("the index of a sum must be a letter")
-    if not low <= len(parts) <= max(high, 4000 if high == 99 else 0):
-        raise Refused(f"{data[0]} has {len(parts)} parts")
-    return (data[0], *(tree(part, depth - 1) for part in parts))
+    head, *parts = data if isinstance(data, list) and data else [""]
+    demand(head in PARTS, f"{str(data)[:40]!r} is no expression")
+    fits = len(parts) == PARTS[head] or 0 < len(parts) < PARTS[head] == MOST
+    demand(fits and depth > 0, f"{head} with {len(parts)} parts, or nested deeper than {DEPTH}")
+    demand(head not in SUMS or isinstance(tree(parts[1]), str), "the index of a sum must be a letter")
+    return (head, *(tree(part, depth - 1) for part in parts))
 
 
-def letter_of(node: Tree) -> str:
-    """The letter that a tree is.
-
-    Raises
-    ------
-    Refused : it is none.
-    """
-    if not isinstance(node, str):
-        raise Refused(f"{str(node)[:40]} is no letter")
-    return node
+def rational(data: object) -> Fraction:
+    """The number that a JSON value is."""
+    node = tree(data)
+    demand(isinstance(node, int | Fraction), "no number stands where one belongs")
+    return Fraction(node)  # type: ignore[arg-type]
 
 
-def rational_of(node: Tree) -> Fraction:
-    """The number that a tree is.
-
-    Raises
-    ------
-    Refused : it is none.
-    """
-    if not isinstance(node, int | Fraction):
-        raise Refused(f"{str(node)[:40]} is no number")
-    return Fraction(node)
+def split(node: Tree) -> tuple[str, tuple[Any, ...]]:
+    """Operator and parts of a tree; a letter or a number has none."""
+    return (str(node[0]), node[1:]) if isinstance(node, tuple) else ("", ())
 
 
-def split(node: Tree) -> tuple[str, tuple[Tree, ...]]:
-    """Operator and parts of a tree.
-
-    Raises
-    ------
-    Refused : a letter or a number.
-    """
-    if not isinstance(node, tuple):
-        raise Refused(f"{str(node)[:40]} has no parts")
-    return letter_of(node[0]), node[1:]
-
-
-def substituted(node: Tree, values: dict[str, Tree]) -> Tree:
+def substituted(node: Tree, values: Mapping[str, Tree]) -> Tree:
     """Letters replaced by trees; the index of a sum hides a letter of its name, and must not capture one."""
     work.spend(1)
-    if isinstance(node, str):
-        return values.get(node, node)
-    if not isinstance(node, tuple):
-        return node
-    if node[0] in ("sum", "prod"):
-        body, index, low, high = node[1], letter_of(node[2]), node[3], node[4]
+    head, parts = split(node)
+    if head in SUMS:
+        body, index, *ends = parts
         inner = {name: value for name, value in values.items() if name != index and name in letters(body)}
-        if any(index in letters(value) for value in inner.values()):
-            raise Refused(f"the index {index} would capture a letter")
-        return (node[0], substituted(body, inner), index, substituted(low, values), substituted(high, values))
-    return (node[0], *(substituted(part, values) for part in node[1:]))
-
-
-def is_vector(node: object, sorts: Mapping[str, str]) -> bool:
-    """Whether a tree, or its JSON data, is made of vectors outside of norms and inner products."""
-    if isinstance(node, tuple | list):
-        return node[0] not in ("dot", "norm") and any(is_vector(part, sorts) for part in node[1:])
-    return isinstance(node, str) and sorts.get(node) == "vector"
+        demand(not any(index in letters(value) for value in inner.values()), f"{index} would capture a letter")
+        return (head, substituted(body, inner), index, *(substituted(end, values) for end in ends))
+    if head:
+        return (head, *(substituted(part, values) for part in parts))
+    return values.get(node, node) if isinstance(node, str) else node
 
 
 def letters(node: Tree) -> set[str]:
     """Free letters of a tree."""
     work.spend(1)
+    head, parts = split(node)
+    if head in SUMS:
+        return (letters(parts[0]) - {parts[1]}) | letters(parts[2]) | letters(parts[3])
+    return {node} if isinstance(node, str) else set().union(*map(letters, parts))
+
+
+def kind(node: Tree, sorts: Mapping[str, str]) -> str:
+    """``number``, ``vector`` or ``condition``; letters that were not declared and parts that do not fit are refused."""
+    work.spend(1)
     if isinstance(node, str):
-        return {node}
-    if not isinstance(node, tuple):
-        return set()
-    if node[0] in ("sum", "prod"):
-        return (letters(node[1]) - {letter_of(node[2])}) | letters(node[3]) | letters(node[4])
-    return set().union(*(letters(part) for part in node[1:]))
+        demand(node in sorts or node in ("pi", "E"), f"the letter {node} was not declared")
+        return "vector" if sorts.get(node) == "vector" else "number"
+    head, parts = split(node)
+    inner = {**sorts, parts[1]: "integer"} if head in SUMS else sorts
+    kinds = [
+        kind(part, sorts if place else inner) for place, part in enumerate(parts) if not (head in SUMS and place == 1)
+    ]
+    wanted, found = KINDS.get(head, ("number", "number"))
+    if head in ("+", "neg") and "vector" in kinds:
+        wanted = found = "vector"
+    if head in ("*", "/") and "vector" in kinds[: 1 if head == "/" else None]:
+        kinds.remove("vector")  # one factor, or what is divided
+        found = "vector"
+    demand(set(kinds) <= {wanted}, f"{head} of parts that do not fit: {', '.join(kinds)[:80]}")
+    return found

@@ -13,7 +13,7 @@ from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.audit.findings.levels import CHECKED, COQ, WORD, Levels, levels_of
 from bilevel_verify.audit.pool import shared
 from bilevel_verify.certificates.coq.accepting import accepted_by_coq, coq_is_here
-from bilevel_verify.certificates.coq.lemmas import PRELUDE, NotWritten, lemma
+from bilevel_verify.certificates.coq.lemmas import NotWritten, lemma, with_prelude
 from bilevel_verify.certificates.finding import Certificate, certify, write
 from bilevel_verify.reporting.errata import script_name
 
@@ -71,7 +71,7 @@ def with_certificates(
         result[place] = replace(findings[place], row=replace(row, details=details, reason=reason))
     for file, texts in lemmas.items():
         assert coq is not None
-        write(coq, file, "\n".join([PRELUDE, *texts.values()]))
+        write(coq, file, with_prelude([*texts.values()]))
     result = _with_coq(result, lemmas, jobs)
     return result, levels_of(result[place].row for place in places)
 

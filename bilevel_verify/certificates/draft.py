@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from bilevel_check.check import without_determined
 from bilevel_check.context import Context
 from bilevel_check.ring import Atom, Exponent, Poly
 from bilevel_check.rules import Proof
-from bilevel_check.terms import Refused, work
+from bilevel_check.terms import Refused, Tree, substituted, tree, work
 
 
 class Draft:
@@ -44,6 +45,30 @@ class Draft:
         found = Draft(self.at.inner(sorts), self.hypotheses)
         found.claim = self.claim
         return found
+
+
+def listed(node: Tree) -> Any:
+    """A tree as JSON data."""
+    if isinstance(node, tuple):
+        return [node[0], *(listed(part) for part in node[1:])]
+    return number_of(node) if isinstance(node, Fraction) else node
+
+
+def replaced(data: object, values: Mapping[str, Any]) -> Any:
+    """Data with data for letters."""
+    return listed(substituted(tree(data), {name: tree(value) for name, value in values.items()}))
+
+
+def determined(statement: Mapping[str, Any], let: Sequence[int]) -> tuple[dict[str, str], list[Any], Any]:
+    """Sorts, conditions and claim of a statement, as data, without the letters that the hypotheses ``let`` determine.
+
+    Raises
+    ------
+    Refused, KeyError, TypeError, ValueError : a hypothesis that determines no letter.
+    """
+    conditions, claim = [*map(tree, statement["hypotheses"])], tree(statement["claim"])
+    sorts, conditions, claim = without_determined(statement["letters"], conditions, claim, list(let))
+    return sorts, [*map(listed, conditions)], listed(claim)
 
 
 def sides(element: Poly) -> tuple[Poly, Poly]:

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from bilevel_check import check
-from bilevel_check.check import listed
 from bilevel_check.context import Context
 from bilevel_check.rules import reached
-from bilevel_check.terms import Refused, substituted, tree, work
+from bilevel_check.terms import WORK, Refused, work
 from bilevel_verify.audit.scalar.claim import ScalarClaim
-from bilevel_verify.certificates.draft import Draft, pruned
+from bilevel_verify.certificates.draft import Draft, determined, pruned, replaced
 from bilevel_verify.certificates.statement import NotStated, node_of, statement_of
 from bilevel_verify.certificates.strategies import Search
 from bilevel_verify.errors import InputError
@@ -24,7 +23,7 @@ from bilevel_verify.language import to_text
 
 LONGEST = 160
 """Characters of a certificate that is shown in a row."""
-EFFORT = 800_000
+EFFORT = 1_200_000
 """Counted steps of the checker's ring that one search may take."""
 
 
@@ -87,8 +86,8 @@ def certify(
     if point is not None:
         data["counterexample"] = _values(statement, point)
         return accepted(data)
-    determined = lets(statement)
-    for let, eager in product([determined, []] if determined else [[]], (False, True)):
+    own = lets(statement)
+    for let, eager in product([own, []] if own else [[]], (False, True)):
         lines = _search(statement, let, effort, eager)
         for proof in [] if lines is None else (pruned(lines), lines):
             found = accepted({**data, **({"let": let} if let else {}), "proof": proof})
@@ -102,7 +101,7 @@ def _values(statement: dict[str, Any], point: Mapping[str, Fraction]) -> dict[st
     values: dict[str, Any] = {name: str(point[name]) for name in statement["letters"] if name in point}
     for op, name, formula in (one for one in statement["hypotheses"] if one[0] != "or"):
         if op == "==" and isinstance(name, str) and name in statement["letters"] and name not in values:
-            values[name] = listed(substituted(tree(formula), {n: tree(v) for n, v in values.items()}))
+            values[name] = replaced(formula, values)
     return values
 
 
@@ -130,31 +129,24 @@ def short(lines: list[Any]) -> str:
 
 def lets(statement: dict[str, Any]) -> list[int]:
     """Places of hypotheses ``letter == formula`` that determine a letter each."""
-    from bilevel_check.check import without_determined
-
     found: list[int] = []
-    sorts, conditions, claim = statement["letters"], statement["hypotheses"], statement["claim"]
-    for place in range(len(conditions)):
+    for place in range(len(statement["hypotheses"])):
         try:
-            without_determined(sorts, conditions, claim, [*found, place])
-        except (Refused, ValueError, TypeError):
+            determined(statement, [*found, place])
+        except (Refused, ValueError, TypeError, KeyError):
             continue
         found.append(place)
     return found
 
 
 def _search(statement: dict[str, Any], let: list[int], effort: int, eager: bool) -> list[Any] | None:
-    from bilevel_check.check import without_determined
-
     work.left = effort
     try:
-        sorts, conditions, claim = without_determined(
-            statement["letters"], statement["hypotheses"], statement["claim"], let
-        )
+        sorts, conditions, claim = determined(statement, let)
         draft = Draft(Context(sorts), conditions)
         Search(eager=eager).prove(draft, claim)
         return draft.lines if reached(draft.at, claim) else None
     except Refused:
         return None
     finally:
-        work.start()
+        work.left = WORK

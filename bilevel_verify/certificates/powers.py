@@ -210,7 +210,7 @@ def _telescoped(prove: Prove, draft: Draft, element: Poly, op: str, raised: list
         factor = scale * _product(r[0] for r in raised[:j]) * _product(r[1] for r in raised[j + 1 :])
         parts.append([written(factor), [place], []])
     if rest.terms:
-        number_left = at.primitive(rest)  # that of the monomials: letters are in exponents alone
+        number_left = at.split(rest)[1]  # that of the monomials: letters are in exponents alone
         plain = all(a.kind in ("prime", "E", "pi") for m in number_left.terms for a, _ in m)
         if not at.known(rest, ">=") and not (plain and prove(number_left, ">=")):
             return False

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bilevel_check.context import Context
-from bilevel_check.facts import power_of_one
-from bilevel_check.ring import ONE, Exponent, Monomial, Poly, added, number, power_of, reduced
+from bilevel_check.ring import ONE, Exponent, Monomial, Poly, added, number, power_of, power_of_one, reduced
 from bilevel_verify.certificates.draft import written
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import combinations
 
-from bilevel_check.facts import power_of_one
-from bilevel_check.ring import Atom, Exponent, Poly, added, names, number
+from bilevel_check.ring import Atom, Exponent, Poly, added, names, number, power_of_one
 from bilevel_check.terms import Refused, tree
 from bilevel_verify.certificates.draft import Draft, number_of, sides, written
 

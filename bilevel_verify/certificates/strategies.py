@@ -8,13 +8,11 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
-from bilevel_check.check import replaced
-from bilevel_check.context import Context
-from bilevel_check.facts import Undefined, power_of_one
-from bilevel_check.ring import Atom, Poly, is_zero, names, number
+from bilevel_check.context import Context, Undefined
+from bilevel_check.ring import Atom, Poly, is_zero, names, number, power_of_one
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, tree, work
-from bilevel_verify.certificates.draft import Draft, atoms_in, goal, pruned, sides, written
+from bilevel_verify.certificates.draft import Draft, atoms_in, goal, pruned, replaced, sides, written
 from bilevel_verify.certificates.powers import by_powers
 from bilevel_verify.certificates.products import certificate, expanded
 from bilevel_verify.certificates.raising import LINES, raise_facts
@@ -277,7 +275,8 @@ class Search:
     def _unrolled(self, draft: Draft, total: Any) -> None:
         """All terms of a sum with numbers for its ends."""
         for _ in range(6):
-            if draft.add("no-term", total) or not draft.add("last-term", total):
+            empty = draft.at.known(draft.at.of(tree(total[3])) - draft.at.of(tree(total[4])), ">")
+            if not draft.add("last-term", total) or empty:
                 break
             total = [*total[:4], ["+", total[4], -1]]
 

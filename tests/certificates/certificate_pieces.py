@@ -36,6 +36,8 @@ CLAIMS = (
     ("a**(2 + nu) + b**(2 + nu) <= (a**2 + b**2)**(1 + nu/2)", "a = (0, oo); b = (0, oo); nu = [0, 1]", ""),
     ("1 - 2/(sqrt(a) + 1) <= 1 - 2/(sqrt(3*b) + 1)", "a = [1, oo); b = [1, oo)", "a <= 3*b"),
     ("20*10**(-n) <= 2", "n = integers 1..3", ""),
+    # exponents with two denominators
+    ("(T**(-(2*r - 2)/(2*r - 1)))**(r/(r - 1)) <= 1/T**(2*r/(2*r - 1))", "T = (0, oo); r = [2, oo)", ""),
     # a maximum in a claim, one in a denominator, a ceiling there
     ("max(1/(2*c), (a - b)/a) <= 1", "a = (0, oo); b = (0, oo); c = [1, oo)", "b <= a"),
     ("D/min(a, b) <= D/a", "D = [0, oo); a = (0, oo); b = (0, oo)", "a <= b/2"),
@@ -84,7 +86,7 @@ def margin(relation: Any, at: dict[str, Any]) -> Any:
     """How far a relation is from failing, relative to its sides; negative where it fails."""
     op, left, right = relation
     a, b = value(left, at), value(right, at)
-    scale = max(abs(a), abs(b), mp.mpf(10) ** -60)
+    scale = max(abs(a), abs(b), mp.mpf(10) ** (-20 if op == "==" else -60))  # an equality to 0 is rounded
     gap = (b - a) / scale if op in ("<=", "<") else (a - b) / scale
     return -abs(b - a) / scale if op == "==" else gap
 

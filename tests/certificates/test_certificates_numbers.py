@@ -16,7 +16,6 @@ from seeds import SEED
 
 import bilevel_verify as bv
 from bilevel_check import check
-from bilevel_check.intervals import RULES, Intervals
 from bilevel_verify.certificates.numbers.boxes import NoTree, Relation, certificate_on_box
 from bilevel_verify.certificates.numbers.constants import certified_constant
 from bilevel_verify.certificates.numbers.truth import certified_ball, certified_minimum, closed_phi
@@ -189,21 +188,6 @@ def test_without_a_word_or_a_bound_the_reason_is_said() -> None:
     assert closed_phi(bv.zoo("cardano")) is not None
     shen = certified_minimum(bv.truth(bv.zoo("shen-chen")))
     assert {one.reason for one in shen} == {"phi has no closed formula"}
-
-
-@pytest.mark.parametrize("name", ["sinh", "cosh"])
-def test_hyperbolic_intervals_enclose_and_are_narrow(name: str) -> None:
-    chance, at = random.Random(SEED), Intervals(64)
-    for _ in range(100):
-        a, b = sorted(Fraction(chance.randint(-3000, 3000), 1000) for _ in range(2))
-        low, high = RULES[name](at, (a, b))
-        with mpmath.workdps(40):
-            inside = [a, b, (a + b) / 2, *([Fraction(0)] if a <= 0 <= b else [])]
-            values = [getattr(mpmath, name)(mpmath.mpf(v.numerator) / v.denominator) for v in inside]
-            exact = lambda v: mpmath.mpf(v.numerator) / v.denominator
-            assert exact(low) <= min(values)
-            assert max(values) <= exact(high)
-            assert exact(high) - exact(low) <= max(values) - min(values) + mpmath.mpf(10) ** -15
 
 
 def test_the_commands_write_what_the_small_checker_accepts(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:

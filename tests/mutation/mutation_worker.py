@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = "bilevel_verify"
+PACKAGES = ("bilevel_verify", "bilevel_check")
 HEAVY = (
     "numpy sympy scipy.optimize scipy.linalg scipy.special scipy.sparse numba flint z3 mpmath hypothesis pytest cvxpy "
     "clarabel jinja2 rich.console rich.table matplotlib.figure _pytest.assertion.rewrite _pytest.pytester tomllib"
@@ -66,10 +66,10 @@ def warm(bytecode: Path, libraries: Sequence[str] = HEAVY) -> None:
     for name in importlib.import_module("_pytest.config").default_plugins:
         importlib.import_module(f"_pytest.{name}")
     for plugin in importlib.metadata.entry_points(group="pytest11"):  # else every child imports them
-        if not plugin.value.startswith(PACKAGE):
+        if not plugin.value.startswith(PACKAGES):
             with contextlib.suppress(ImportError):
                 plugin.load()
-    loaded = [name for name in sys.modules if name.split(".")[0] == PACKAGE]
+    loaded = [name for name in sys.modules if name.split(".")[0] in PACKAGES]
     if loaded:
         raise RuntimeError(f"the warm process must not know the package: {loaded[:3]}")
     gc.freeze()  # what is never freed need not be looked at (nor its pages copied) in every fork
@@ -358,7 +358,7 @@ def baseline(file: str, watched: frozenset[str], settings: dict[str, str], marke
         "status": status,
         "tests": tests,
         "cpu": time.process_time() - began,
-        "modules": sorted(name for name in sys.modules if name.split(".")[0] == PACKAGE),
+        "modules": sorted(name for name in sys.modules if name.split(".")[0] in PACKAGES),
     }
 
 
@@ -394,12 +394,12 @@ def run_mutant(path: str, source: str, tests: list[str], settings: dict[str, str
 
 def preload(names: Iterable[str], mutated: str = "") -> None:
     """Import what does not stand on the mutated module; what asks for it by a name that is put together waits."""
-    standing = dependents(mutated) if mutated.startswith(PACKAGE) else set()
+    standing = dependents(mutated) if mutated.startswith(PACKAGES) else set()
     later = _Later(standing)
     sys.meta_path.insert(0, later)
     try:
         for name in names:
-            if name not in standing and not name.startswith(f"{PACKAGE}.testing") and name != PACKAGE:
+            if name not in standing and not name.startswith("bilevel_verify.testing") and name not in PACKAGES:
                 with contextlib.suppress(ImportError):
                     importlib.import_module(name)
     finally:
@@ -442,16 +442,16 @@ def imports() -> dict[str, set[str]]:
     It takes seconds: the parent asks once, before it forks.
     """
     graph: dict[str, set[str]] = {}
-    for path in sorted((ROOT / PACKAGE).rglob("*.py")):
+    for path in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
         name = module_name(str(path.relative_to(ROOT)))
         graph[name] = _with_parents(name) - {name}
         for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(PACKAGE):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(PACKAGES):
                 graph[name] |= _with_parents(node.module)
                 graph[name] |= {f"{node.module}.{alias.name}" for alias in node.names}
             elif isinstance(node, ast.Import):
                 for alias in node.names:
-                    if alias.name.startswith(PACKAGE):
+                    if alias.name.startswith(PACKAGES):
                         graph[name] |= _with_parents(alias.name)
     return graph
 

@@ -144,7 +144,10 @@ def _mark(test: str, watched: list[str]) -> str:
     """What a baseline stands on: the package, the cards, the test file and the helpers beside it."""
     root = worker.ROOT
     beside = [p for p in (root / test).parent.glob("*.py") if not p.name.startswith("test_")]
-    package = [*(root / worker.PACKAGE).rglob("*.py"), *(root / "theory").glob("*.toml")]
+    package = [
+        *(path for one in worker.PACKAGES for path in (root / one).rglob("*.py")),
+        *(root / "theory").glob("*.toml"),
+    ]
     files = [root / test, root / "tests" / "conftest.py", root / "pyproject.toml", *beside, *package]
     return worker.fingerprint(files) + "".join(sorted(watched))
 
@@ -342,7 +345,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[str], None]) -> int:
     """Run what is not known yet, print survivors and the score of every room."""
     began = time.monotonic()
-    package = any(one.target.path.startswith(worker.PACKAGE) for one in planned)
+    package = any(one.target.path.startswith(worker.PACKAGES) for one in planned)
     worker.warm(plans.kept() / "bytecode", worker.HEAVY if package else ("pytest", "hypothesis"))
     if package:
         worker.imports()

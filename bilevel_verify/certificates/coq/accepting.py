@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from bilevel_verify.certificates.coq.lemmas import PRELUDE
+from bilevel_verify.certificates.coq.lemmas import PRELUDE, SUMS
 
 SECONDS = 60
 """For one sentence of a proof; Coq itself ends it."""
@@ -51,7 +51,7 @@ def _session(names: list[str], lemmas: Mapping[str, str]) -> list[str]:
     Silent but for the answer of ``Check``: to print the goals after each sentence costs as much as to prove them.
     """
     parts = [f"{lemmas[name]}\nAbort All.\nUnset Silent.\nCheck {name}.\nSet Silent.\n" for name in names]
-    script = "\n".join([PRELUDE, f"Set Default Timeout {SECONDS}.", "Set Silent.", *parts])
+    script = "\n".join([PRELUDE, SUMS, f"Set Default Timeout {SECONDS}.", "Set Silent.", *parts])
     with tempfile.TemporaryDirectory() as folder:  # some of its tactics leave caches where they run
         try:
             done = subprocess.run(

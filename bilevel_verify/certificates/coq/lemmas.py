@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any
 
-from bilevel_check.check import on_a_line, without_determined
-from bilevel_check.context import Context
+from bilevel_check.context import Context, Undefined
 from bilevel_check.ring import names, number
-from bilevel_check.rules import defined_element, element_of, goal_of
-from bilevel_check.terms import Refused, Tree, letter_of, letters, split, substituted, tree, work
+from bilevel_check.rules import element_of, goal_of
+from bilevel_check.terms import WORK, Refused, letters, split, substituted, tree, work
 from bilevel_verify.certificates.coq.inequalities import SIGN, Inequalities
 from bilevel_verify.certificates.coq.script import ZERO, Generators
 from bilevel_verify.certificates.coq.trees import Trees
-from bilevel_verify.certificates.coq.words import NotWritten, Words
+from bilevel_verify.certificates.coq.words import NotWritten, Words, on_a_line
+from bilevel_verify.certificates.draft import determined, listed
 
-PRELUDE = files("bilevel_verify.certificates.coq").joinpath("prelude.v").read_text(encoding="utf-8")
-"""What every file begins with: words, lemmas and tactics."""
+PRELUDE, SUMS = (
+    files("bilevel_verify.certificates.coq").joinpath(name).read_text(encoding="utf-8")
+    for name in ("prelude.v", "sums.v")
+)
+"""Words, lemmas and tactics with which every file begins; those of integers, sums and vectors, where they occur."""
 OF = {"<=": "of_le", "<": "of_lt", ">=": "of_ge", ">": "of_gt", "==": "of_eq"}
 PASSES = 4
+
+
+def with_prelude(lemmas: Sequence[str]) -> str:
+    """A file of Coq: what its lemmas stand on, then they."""
+    more = any(re.search(r"\b(whole|wholes|total|floor|ceil|space)\b", one) for one in lemmas)
+    return "\n".join([PRELUDE, *([SUMS] if more else []), *lemmas])
 
 
 def lemma(text: str, name: str) -> str:
@@ -44,7 +54,7 @@ def lemma(text: str, name: str) -> str:
     except Refused as error:  # more steps than the checker's ring may take, or a line that cannot be repeated
         raise NotWritten(str(error)) from None
     finally:
-        work.start()
+        work.left = WORK
     return f"(* {comment} *)\n{body}\n"
 
 
@@ -52,7 +62,7 @@ def _proved(data: dict[str, Any], name: str) -> str:
     statement, words = data["statement"], Words(data["statement"]["letters"])
     generators: Generators = {}
     for _ in range(PASSES):
-        work.start()
+        work.left = WORK
         script, lines = _attempt(data, generators)
         if not script.changed:
             break
@@ -68,9 +78,7 @@ def _proved(data: dict[str, Any], name: str) -> str:
 
 def _attempt(data: dict[str, Any], generators: Generators) -> tuple[Trees, list[str]]:
     statement, let = data["statement"], data.get("let", [])
-    sorts, conditions, claim = without_determined(
-        statement["letters"], statement["hypotheses"], statement["claim"], let
-    )
+    sorts, conditions, claim = determined(statement, let)
     script = Trees(Context(sorts), generators)
     script.words = Words(statement["letters"])
     lines = [f"subst {script.words.letter(statement['hypotheses'][place][1])}." for place in let]
@@ -172,7 +180,9 @@ class Run(Inequalities):
 
     def _concluded(self, script: Trees, goal: Any, proof: str) -> list[str]:
         name = script.assertion(script.words.relation(goal, tree), proof)
-        if defined_element(script.at, goal) is None:
+        try:
+            element_of(script.at, goal)
+        except Undefined:
             self.raw[goal_of(goal)] = name
             return []
         op, small, large = goal_of(goal)
@@ -228,7 +238,7 @@ class Run(Inequalities):
             inside = Trees(Context(script.at.sorts, [fact for fact, _ in kept]), script.generators)
             inside.words, inside.fresh, inside.facts = script.words, script.fresh, [label for _, label in kept]
             inside.words = script.words.alias(name) if lines is step else script.words
-            given = [None if one is None or name in _letters(one) else one for one in self.hypotheses]
+            given = [None if one is None or name in letters(tree(one)) else one for one in self.hypotheses]
             run = Run([*given, goal] if lines is step else given, self.let, {**self.given, len(given): f"{mark}n"})
             if lines is step:
                 gap = letter - script.at.of(first)
@@ -238,7 +248,7 @@ class Run(Inequalities):
                 inside.lines.append(f"assert ({label} : 0 <= {inside.text(gap)}) by lra.")
             replaced = [op, *(substituted(side, {name: moved}) for side in (small, large))]
             run.lines(inside, lines)
-            run.finish(inside, [{">=": "<=", ">": "<"}.get(op, op), *map(_data, replaced[1:])])
+            run.finish(inside, [{">=": "<=", ">": "<"}.get(op, op), *map(listed, replaced[1:])])
             script.changed |= inside.changed
             parts.append("{ " + "\n".join(inside.lines) + " }")
         inner = script.words.alias(name)
@@ -256,8 +266,9 @@ class Run(Inequalities):
     def last_term(self, script: Trees, total: Any) -> list[str]:
         node = tree(total)
         _, (body, name, low, high) = split(node)
-        index = letter_of(name)
-        at = script.at
+        index, at = str(name), script.at
+        if at.known(at.of(low) - at.of(high), ">"):
+            return self.no_term(script, total)
         before, last = ("sum", body, index, low, ("+", high, -1)), substituted(body, {index: high})
         length = script.know(at.of(high) - at.of(low), ">=")
         shown = [script.words.scalar(one) for one in (node, before, last, low, high, ("+", high, -1))]
@@ -290,24 +301,13 @@ class Run(Inequalities):
         return [script.assertion(f"{target} = 0", f"{f'rewrite <- {equal}; ' if equal else ''}exact {raw}.")]
 
 
-def _letters(condition: Any) -> set[str]:
-    each = (_letters(part) if condition[0] in ("and", "or") else letters(tree(part)) for part in condition[1:])
-    return set().union(*each)
-
-
-def _data(node: Tree) -> Any:
-    from bilevel_check.check import listed
-
-    return listed(node)
-
-
 def _refuted(data: dict[str, Any], name: str) -> str:
     """A counterexample as a statement that such numbers exist, one for each vector."""
     statement, point = data["statement"], data["counterexample"]
     words = Words({n: "real" if sort == "vector" else sort for n, sort in statement["letters"].items()})
     parts = [f"whole {words.letter(n)}" for n, sort in statement["letters"].items() if sort == "integer"]
-    parts += [words.relation(on_a_line(c, statement["letters"]), tree) for c in statement["hypotheses"]]
-    claim = on_a_line(statement["claim"], statement["letters"])
+    parts += [words.relation(on_a_line(c), tree) for c in statement["hypotheses"]]
+    claim = on_a_line(statement["claim"])
     parts.append(f"~ ({words.relation(claim, tree)})")
     exists = "".join(f"exists {words.letter(n)} : Rdefinitions.R, " for n in statement["letters"])
     witnesses = "".join(f" exists {words.scalar(tree(point[n]))}." for n in statement["letters"])
@@ -319,7 +319,7 @@ RULES: dict[str, Callable[..., list[str]]] = {
     "hypothesis": Run.hypothesis, "identity": Run.identity, "known": Run.known, "root": Run.root, "raise": Run.raised,
     "exponent": Run.exponent, "log": Run.logarithm, "log-rises": Run.log_rises, "number": Run.numbers,
     "floor": Run.floor, "whole": Run.whole, "max": Run.maximum, "cases": Run.cases, "one-of": Run.one_of,
-    "induction": Run.induction, "last-term": Run.last_term, "no-term": Run.no_term, "square": Run.square,
+    "induction": Run.induction, "last-term": Run.last_term, "square": Run.square,
 }  # fmt: skip
 """Rule of the checker -> its facts as assertions."""
-__all__ = ["PRELUDE", "NotWritten", "Refused", "lemma"]
+__all__ = ["PRELUDE", "SUMS", "NotWritten", "Refused", "lemma", "with_prelude"]

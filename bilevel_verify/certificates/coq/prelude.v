@@ -12,57 +12,38 @@ Fixpoint terms (f : R -> R) (a : Z) (n : nat) : R :=
 Definition total (f : R -> R) (a b : R) : R := terms f (Int_part a) (Z.to_nat (Int_part b - Int_part a + 1)).
 
 (* Relations as signs of differences, and back. *)
-Lemma le_0 a b : a <= b -> 0 <= b - a. Proof. lra. Qed.
-Lemma lt_0 a b : a < b -> 0 < b - a. Proof. lra. Qed.
-Lemma ge_0 a b : a >= b -> 0 <= a - b. Proof. lra. Qed.
-Lemma gt_0 a b : a > b -> 0 < a - b. Proof. lra. Qed.
-Lemma eq_0 a b : a = b -> b - a = 0. Proof. lra. Qed.
-Lemma of_le a b : 0 <= b - a -> a <= b. Proof. lra. Qed.
-Lemma of_lt a b : 0 < b - a -> a < b. Proof. lra. Qed.
-Lemma of_ge a b : 0 <= a - b -> a >= b. Proof. lra. Qed.
-Lemma of_gt a b : 0 < a - b -> a > b. Proof. lra. Qed.
-Lemma of_eq a b : b - a = 0 -> a = b. Proof. lra. Qed.
+Lemma le_0 a b : a <= b -> 0 <= b - a. Proof. lra. Qed. Lemma lt_0 a b : a < b -> 0 < b - a. Proof. lra. Qed.
+Lemma eq_0 a b : a = b -> b - a = 0. Proof. lra. Qed. Lemma of_eq a b : b - a = 0 -> a = b. Proof. lra. Qed.
+Lemma of_le a b : 0 <= b - a -> a <= b. Proof. lra. Qed. Lemma of_lt a b : 0 < b - a -> a < b. Proof. lra. Qed.
+Lemma of_ge a b : 0 <= a - b -> a >= b. Proof. lra. Qed. Lemma of_gt a b : 0 < a - b -> a > b. Proof. lra. Qed.
 Lemma eq_le (a b : R) : a = b -> 0 <= b -> 0 <= a. Proof. lra. Qed.
 Lemma eq_lt (a b : R) : a = b -> 0 < b -> 0 < a. Proof. lra. Qed.
 Lemma both_0 a b : a = - b -> 0 <= a -> 0 <= b -> a = 0. Proof. lra. Qed.
 Lemma not_0 a : 0 <= a -> a <> 0 -> 0 < a. Proof. lra. Qed.
-Lemma shown_le a m s : 0 < m -> a * m = s -> 0 <= s -> 0 <= a.
-Proof. intros hm e hs. destruct (Rle_or_lt 0 a) as [h | h]; [exact h | exfalso].
-  assert (0 < - a * m) by (apply Rmult_lt_0_compat; lra). lra. Qed.
-Lemma shown_lt a m s : 0 < m -> a * m = s -> 0 < s -> 0 < a.
-Proof. intros hm e hs. destruct (Rlt_or_le 0 a) as [h | h]; [exact h | exfalso].
-  assert (0 <= - a * m) by (apply Rmult_le_pos; lra). lra. Qed.
-Lemma shown_eq a m s : m <> 0 -> a * m = s -> s = 0 -> a = 0.
-Proof. intros hm e hs. rewrite hs in e. apply Rmult_integral in e. destruct e; lra. Qed.
+Lemma shown_le a m s : 0 < m -> a * m = s -> 0 <= s -> 0 <= a. Proof. nra. Qed.
+Lemma shown_lt a m s : 0 < m -> a * m = s -> 0 < s -> 0 < a. Proof. nra. Qed.
+Lemma shown_eq a m s : m <> 0 -> a * m = s -> s = 0 -> a = 0. Proof. intros hm e ->. apply Rmult_integral in e. lra. Qed.
 Lemma square_pos x : x <> 0 -> 0 < x ^ 2. Proof. intros h. rewrite <- Rsqr_pow2. apply Rsqr_pos_lt, h. Qed.
 
 (* Signs, and equalities of rational functions. *)
 Ltac pos := match goal with
-  | h : ?p |- ?p => exact h
-  | h : 0 < ?a |- 0 <= ?a => exact (Rlt_le _ _ h)
-  | |- 0 <= ?a ^ 2 => apply pow2_ge_0
+  | h : ?p |- ?p => exact h | h : 0 < ?a |- 0 <= ?a => exact (Rlt_le _ _ h)
+  | |- 0 <= ?a ^ 2 => apply pow2_ge_0 | |- 0 < exp ?a => apply exp_pos | |- 0 < PI => exact PI_RGT_0
   | |- 0 < ?a + ?b => first [apply Rplus_lt_le_0_compat; pos | apply Rplus_le_lt_0_compat; pos]
   | |- 0 <= ?a + ?b => apply Rplus_le_le_0_compat; pos
-  | |- 0 < ?a * ?b => apply Rmult_lt_0_compat; pos
-  | |- 0 <= ?a * ?b => apply Rmult_le_pos; pos
+  | |- 0 < ?a * ?b => apply Rmult_lt_0_compat; pos | |- 0 <= ?a * ?b => apply Rmult_le_pos; pos
   | |- 0 < ?a / ?b => apply Rdiv_lt_0_compat; pos
   | |- 0 <= ?a / ?b => apply Rmult_le_pos; [pos | apply Rlt_le, Rinv_0_lt_compat; pos]
-  | |- 0 < / ?a => apply Rinv_0_lt_compat; pos
-  | |- 0 <= / ?a => apply Rlt_le, Rinv_0_lt_compat; pos
+  | |- 0 < / ?a => apply Rinv_0_lt_compat; pos | |- 0 <= / ?a => apply Rlt_le, Rinv_0_lt_compat; pos
   | |- 0 < ?a ^ ?n => first [apply pow_lt; pos | apply square_pos; nonzero]
-  | |- 0 <= ?a ^ ?n => first [apply pow_le; pos | replace n with (2 * (n / 2))%nat by reflexivity; rewrite pow_mult;
-      apply pow_le; pos]
-  | |- 0 < exp ?a => apply exp_pos
-  | |- 0 < PI => exact PI_RGT_0
-  | _ => lra
-end
+  | |- 0 <= ?a ^ ?n =>
+      first [apply pow_le; pos | replace n with (2 * (n / 2))%nat by reflexivity; rewrite pow_mult; apply pow_le; pos]
+  | _ => lra end
 with nonzero := match goal with
-  | h : ?p |- ?p => exact h
+  | h : ?p |- ?p => exact h | |- / ?a <> 0 => apply Rinv_neq_0_compat; nonzero
   | |- ?a * ?b <> 0 => apply Rmult_integral_contrapositive_currified; nonzero
   | |- ?a ^ ?n <> 0 => apply pow_nonzero; nonzero
-  | |- / ?a <> 0 => apply Rinv_neq_0_compat; nonzero
-  | _ => first [apply Rgt_not_eq; red; solve [pos] | lra | apply Rlt_not_eq; lra | nra]
-end.
+  | _ => first [apply Rgt_not_eq; red; solve [pos] | lra | apply Rlt_not_eq; lra | nra] end.
 Ltac sides := repeat split; nonzero.
 
 (* Powers. *)
@@ -105,33 +86,29 @@ Lemma root_power b q : 0 <= b -> (0 < q)%nat -> rpow b (/ IZR (Z.of_nat q)) ^ q 
 Proof. intros hb hq. assert (0 < IZR (Z.of_nat q)) by (apply IZR_lt; lia). unfold rpow. destruct (Req_EM_T b 0) as [-> | n].
   - pose proof (Rinv_0_lt_compat _ H). destruct (Req_EM_T (/ IZR (Z.of_nat q)) 0); [lra | apply pow_zero, hq].
   - apply ln_eq; [apply pow_lt, exp_pos | lra |]. rewrite ln_power by apply exp_pos. unfold Rpower. rewrite ln_exp. field. lra. Qed.
+Lemma exp_le a b : a <= b -> exp a <= exp b. Proof. intros [h | ->]; [apply Rlt_le, exp_increasing, h | lra]. Qed.
 Lemma rpow_le a b e : 0 <= a -> a <= b -> 0 <= e -> rpow a e <= rpow b e.
-Proof. intros ha h he. unfold rpow. destruct (Req_EM_T a 0), (Req_EM_T b 0), (Req_EM_T e 0) as [-> | ne]; try lra.
-  - rewrite Rpower_O; lra.
-  - apply Rlt_le, exp_pos.
-  - rewrite !Rpower_O; lra.
-  - apply Rle_Rpower_l; lra. Qed.
+Proof. intros ha h he. unfold rpow. destruct (Req_EM_T a 0), (Req_EM_T b 0), (Req_EM_T e 0) as [-> | ne]; try lra;
+  [rewrite Rpower_O | apply Rlt_le, exp_pos | rewrite !Rpower_O | apply Rle_Rpower_l]; lra. Qed.
 Lemma rpow_lt a b e : 0 <= a -> a < b -> 0 < e -> rpow a e < rpow b e.
-Proof. intros ha h he. unfold rpow. destruct (Req_EM_T a 0), (Req_EM_T b 0), (Req_EM_T e 0); try lra.
-  - apply exp_pos.
-  - apply exp_increasing, Rmult_lt_compat_l, ln_increasing; lra. Qed.
+Proof. intros ha h he. unfold rpow. destruct (Req_EM_T a 0), (Req_EM_T b 0), (Req_EM_T e 0); try lra;
+  [apply exp_pos | apply exp_increasing, Rmult_lt_compat_l, ln_increasing; lra]. Qed.
 Lemma rpow_falls_lt a b e : 0 < a -> a < b -> 0 < - e -> rpow b e < rpow a e.
 Proof. intros ha h he. rewrite !rpow_ln by lra. pose proof (ln_increasing a b ha h). apply exp_increasing. nra. Qed.
 Lemma rpow_falls a b e : 0 < a -> a <= b -> 0 <= - e -> rpow b e <= rpow a e.
-Proof. intros ha [h | <-] he; [| lra]. destruct (Req_dec e 0) as [-> | n]; [rewrite !rpow_ln, !Rmult_0_l by lra; lra |].
-  apply Rlt_le, rpow_falls_lt; lra. Qed.
+Proof. intros ha h he. rewrite !rpow_ln by lra. pose proof (Rcomplements.ln_le a b ha h). apply exp_le. nra. Qed.
 Lemma root_le a b e : 0 <= a -> 0 <= b -> 0 < e -> rpow a e <= rpow b e -> a <= b.
 Proof. intros ha hb he h. destruct (Rle_or_lt a b) as [l | l]; [exact l |]. pose proof (rpow_lt b a e hb l he). lra. Qed.
 Lemma root_lt a b e : 0 <= a -> 0 <= b -> 0 < e -> rpow a e < rpow b e -> a < b.
 Proof. intros ha hb he h. destruct (Rlt_or_le a b) as [l | l]; [exact l |]. pose proof (rpow_le b a e hb l (Rlt_le _ _ he)). lra. Qed.
 Lemma exponent_le b s t : 1 <= b -> s <= t -> rpow b s <= rpow b t.
 Proof. intros hb h. rewrite !rpow_ln by lra. assert (0 <= ln b) by (rewrite <- ln_1; apply Rcomplements.ln_le; lra).
-  destruct (Rmult_le_compat_r (ln b) s t H h) as [l | e]; [apply Rlt_le, exp_increasing, l | rewrite e; lra]. Qed.
+  apply exp_le. nra. Qed.
 Lemma exponent_lt b s t : 1 < b -> s < t -> rpow b s < rpow b t.
 Proof. intros hb h. rewrite !rpow_ln by lra. apply exp_increasing, Rmult_lt_compat_r; [rewrite <- ln_1; apply ln_increasing; lra | exact h]. Qed.
 Lemma exponent_ge b s t : 0 < b -> b <= 1 -> s <= t -> rpow b t <= rpow b s.
 Proof. intros h0 hb h. rewrite !rpow_ln by lra. assert (ln b <= 0) by (rewrite <- ln_1; apply Rcomplements.ln_le; lra).
-  assert (e : t * ln b <= s * ln b) by nra. destruct e as [l | e]; [apply Rlt_le, exp_increasing, l | rewrite e; lra]. Qed.
+  apply exp_le. nra. Qed.
 Lemma ln_below y : 0 < y -> ln y <= y - 1.
 Proof. intros h. pose proof (exp_ineq1_le (ln y)). rewrite exp_ln in H by exact h. lra. Qed.
 Ltac logs := repeat match goal with
@@ -147,61 +124,7 @@ Ltac expand := repeat match goal with |- context [rpow ?b ?e] =>
   lazymatch b with context [rpow _ _] => fail | _ => rewrite (rpow_ln b e) by (first [lra | interval]) end end.
 Ltac numeric := first [lra | interval | expand; first [interval | interval with (i_prec 200)]].
 
-(* Integers, sums, induction. *)
-Lemma whole_opp a : whole a -> whole (- a). Proof. intros [z ->]. exists (- z)%Z. rewrite opp_IZR. reflexivity. Qed.
-Lemma whole_plus a b : whole a -> whole b -> whole (a + b).
-Proof. intros [y ->] [z ->]. exists (y + z)%Z. rewrite plus_IZR. reflexivity. Qed.
-Lemma whole_mult a b : whole a -> whole b -> whole (a * b).
-Proof. intros [y ->] [z ->]. exists (y * z)%Z. rewrite mult_IZR. reflexivity. Qed.
-Lemma whole_pow a n : whole a -> whole (a ^ n).
-Proof. intros h. induction n; simpl; [exists 1%Z; reflexivity | apply whole_mult; assumption]. Qed.
-Lemma whole_minus a b : whole a -> whole b -> whole (a - b).
-Proof. intros ha hb. apply whole_plus; [exact ha | apply whole_opp, hb]. Qed.
-Ltac wholes := repeat first [assumption | match goal with |- whole (IZR ?z) => exists z; reflexivity end | apply whole_plus | apply whole_mult | apply whole_minus | apply whole_opp | apply whole_pow].
-Lemma whole_step a b : whole a -> whole b -> a < b -> a + 1 <= b.
-Proof. intros [y ->] [z ->] h. apply lt_IZR in h. rewrite <- plus_IZR. apply IZR_le. lia. Qed.
-Lemma floor_le x : floor x <= x. Proof. unfold floor. destruct (base_Int_part x). lra. Qed.
-Lemma floor_gt x : x < floor x + 1. Proof. unfold floor. destruct (base_Int_part x). lra. Qed.
-Lemma part z : Int_part (IZR z) = z.
-Proof. destruct (base_Int_part (IZR z)) as [h k]. rewrite <- minus_IZR in k. apply lt_IZR in k. apply le_IZR in h. lia. Qed.
-Lemma total_last f a b c : whole a -> whole b -> c = b - 1 -> a <= b -> total f a b = total f a c + f b.
-Proof. intros [y ->] [z ->] -> h. apply le_IZR in h. unfold total. rewrite <- minus_IZR, !part.
-  replace (Z.to_nat (z - y + 1)) with (S (Z.to_nat (z - 1 - y + 1))) by lia. simpl. do 3 f_equal. lia. Qed.
-Lemma total_none f a b : whole a -> whole b -> b < a -> total f a b = 0.
-Proof. intros [y ->] [z ->] h. apply lt_IZR in h. unfold total. rewrite !part. replace (Z.to_nat (z - y + 1)) with 0%nat by lia. reflexivity. Qed.
-Lemma total_same f g a b a' b' : a = a' -> b = b' -> whole a -> whole b ->
-  (forall i, whole i -> 0 <= i - a -> 0 <= b - i -> f i = g i) -> total f a b = total g a' b'.
-Proof. intros <- <- [y ->] [z ->] h. unfold total. rewrite !part. assert (k : (Z.of_nat (Z.to_nat (z - y + 1)) <= Z.max 0 (z - y + 1))%Z) by lia.
-  induction (Z.to_nat (z - y + 1)) as [| n IH]; [reflexivity |]. simpl. rewrite IH by lia. f_equal. apply h.
-  - eexists; reflexivity.
-  - rewrite <- minus_IZR. apply IZR_le. lia.
-  - rewrite <- minus_IZR. apply IZR_le. lia. Qed.
-Lemma total_plus f g a b : total (fun i => f i + g i) a b = total f a b + total g a b.
-Proof. unfold total. induction (Z.to_nat _); simpl; [ring | rewrite IHn; ring]. Qed.
-Lemma total_times c f a b : total (fun i => c * f i) a b = c * total f a b.
-Proof. unfold total. induction (Z.to_nat _); simpl; [ring | rewrite IHn; ring]. Qed.
-Lemma total_one a b : whole a -> whole b -> 0 <= b - a + 1 -> total (fun _ => 1) a b = b - a + 1.
-Proof. intros [y ->] [z ->] h. rewrite <- minus_IZR, <- plus_IZR in *. apply le_IZR in h. unfold total. rewrite !part.
-  replace (IZR (z - y + 1)) with (INR (Z.to_nat (z - y + 1))) by (rewrite INR_IZR_INZ, Z2Nat.id by lia; reflexivity).
-  induction (Z.to_nat _); [reflexivity | simpl terms; rewrite IHn, S_INR; reflexivity]. Qed.
-Lemma induct (P : R -> Prop) a : whole a -> P a -> (forall n, whole n -> 0 <= n - a -> P n -> P (n + 1)) ->
-  forall n, whole n -> 0 <= n - a -> P n.
-Proof. intros [y ->] base step n [z ->] h. rewrite <- minus_IZR in h. apply le_IZR in h. replace z with (y + Z.of_nat (Z.to_nat (z - y)))%Z by lia.
-  induction (Z.to_nat (z - y)) as [| m IH]; [rewrite Z.add_0_r; exact base |].
-  replace (y + Z.of_nat (S m))%Z with (y + Z.of_nat m + 1)%Z by lia. rewrite plus_IZR. apply step; [eexists; reflexivity | | exact IH].
-  rewrite <- minus_IZR. apply IZR_le. lia. Qed.
-
-(* Vectors of any real inner product space. *)
-Record space := { vec :> Type; vadd : vec -> vec -> vec; vmul : R -> vec -> vec; dot : vec -> vec -> R;
-  dot_sym : forall u v, dot u v = dot v u; dot_add : forall u v w, dot (vadd u v) w = dot u w + dot v w;
-  dot_mul : forall c u v, dot (vmul c u) v = c * dot u v; dot_pos : forall u, 0 <= dot u u }.
-Arguments vadd {_}. Arguments vmul {_}. Arguments dot {_}. Arguments dot_pos {_}.
-Definition norm {V : space} (u : V) : R := sqrt (dot u u).
-Lemma dot_add_r (V : space) (u v w : V) : dot w (vadd u v) = dot w u + dot w v.
-Proof. rewrite (dot_sym V w), dot_add, (dot_sym V u), (dot_sym V v). reflexivity. Qed.
-Lemma dot_mul_r (V : space) c (u w : V) : dot w (vmul c u) = c * dot w u.
-Proof. rewrite (dot_sym V w), dot_mul, (dot_sym V u). reflexivity. Qed.
-Ltac bilinear := repeat first [rewrite dot_add | rewrite dot_add_r | rewrite dot_mul | rewrite dot_mul_r].
+(* Numbers at a point. *)
 Ltac extremes := repeat match goal with
   | |- context [Rmax ?a ?b] => first [rewrite (Rmax_left a b) by numeric | rewrite (Rmax_right a b) by numeric]
   | |- context [Rmin ?a ?b] => first [rewrite (Rmin_left a b) by numeric | rewrite (Rmin_right a b) by numeric] end.

@@ -12,9 +12,8 @@ from itertools import count
 from math import lcm
 from typing import Self
 
-from bilevel_check.context import Context
-from bilevel_check.facts import STRENGTH, power_of_one
-from bilevel_check.ring import ONE, Atom, Exponent, Monomial, Poly, is_zero, number
+from bilevel_check.context import STRENGTH, Context
+from bilevel_check.ring import ONE, Atom, Exponent, Monomial, Poly, is_zero, number, power_of_one
 from bilevel_verify.certificates.coq.words import NotWritten, Words, folded, number_text
 from bilevel_verify.certificates.draft import sorted_terms
 

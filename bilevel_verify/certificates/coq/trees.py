@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
-from bilevel_check.facts import power_of_one
-from bilevel_check.ring import Atom, Poly, number
-from bilevel_check.terms import Compound, Tree, is_vector, letter_of, rational_of, substituted
+from bilevel_check.ring import Atom, Poly, number, power_of_one
+from bilevel_check.terms import Tree, rational, substituted
 from bilevel_verify.certificates.coq.script import ZERO, Script
-from bilevel_verify.certificates.coq.words import NotWritten
+from bilevel_verify.certificates.coq.words import NotWritten, is_vector
 
+Compound: TypeAlias = tuple[Tree, ...]
 BACK = {">=": ("eq_le", "le_0", "_ {}"), ">": ("eq_lt", "lt_0", "_ {}"), "==": ("eq_trans", "eq_0", "(y := {})")}
 EXTREMES = ("max", "min", "plus", "abs")
 
@@ -34,7 +34,7 @@ class Trees(Script):
         if shown == target:
             self.equal[shown] = None
         elif special(node):
-            step = PROOFS[letter_of(node[0])](self, node, p)
+            step = PROOFS[str(node[0])](self, node, p)
             self.equal[shown] = self.assertion(f"{shown} = {target}", step)
         else:
             for below in denominators(node):
@@ -163,7 +163,7 @@ class Trees(Script):
     # ---- sums -------------------------------------------------------------------------------------------------------
 
     def sum(self, node: Compound, p: Poly) -> str:
-        body, index, low, high = node[1], letter_of(node[2]), node[3], node[4]
+        body, index, low, high = node[1], str(node[2]), node[3], node[4]
         first, last = self.equate(low), self.equate(high)
         bound = self.at.bound()
         inside = self.inner(self.at.inner({bound: "integer"}))
@@ -285,7 +285,7 @@ def denominators(node: Tree) -> list[Tree]:
     """What stands under a fraction bar, outside of special trees."""
     if not isinstance(node, tuple) or special(node):
         return []
-    below = [node[2]] if node[0] == "/" else [node[1]] if node[0] == "^" and rational_of(node[2]) < 0 else []
+    below = [node[2]] if node[0] == "/" else [node[1]] if node[0] == "^" and rational(node[2]) < 0 else []
     return [*below, *(found for part in node[1:] for found in denominators(part))]
 
 

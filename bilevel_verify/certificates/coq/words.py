@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from bilevel_check.terms import Tree, is_vector, letter_of, split
+from bilevel_check.terms import Tree, kind, split
 
 TAKEN = set(
     "as at cofix else end exists fix for forall fun if IF in let match mod Prop return Set then Type using where with "
@@ -17,6 +17,18 @@ TAKEN = set(
 UNARY = {"sqrt": "sqrt", "log": "ln", "exp": "exp", "abs": "Rabs", "floor": "floor", "ceil": "ceil", "sin": "sin"}
 UNARY |= {"cos": "cos", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh"}
 OPERATORS = {"+": " + ", "*": " * ", "/": " / "}
+
+
+def is_vector(node: Tree, sorts: Mapping[str, str]) -> bool:
+    """Whether a tree stands for a vector."""
+    return kind(node, sorts) == "vector"
+
+
+def on_a_line(data: object) -> Any:
+    """Data for vectors with one entry: a norm is an absolute value, an inner product a product."""
+    if not isinstance(data, list):
+        return data
+    return [{"norm": "abs", "dot": "*"}.get(data[0], data[0]), *map(on_a_line, data[1:])]
 
 
 class NotWritten(Exception):
@@ -61,7 +73,7 @@ class Words:
         if head in ("dot", "norm"):
             return f"({head} {' '.join(self.vector(part) for part in parts)})"
         if head == "sum":
-            body, index, low, high = parts[0], letter_of(parts[1]), parts[2], parts[3]
+            body, index, low, high = parts[0], str(parts[1]), parts[2], parts[3]
             return f"(total (fun {self.letter(index)} => {self.scalar(body)}) {self.scalar(low)} {self.scalar(high)})"
         texts = [self.scalar(part) for part in (parts[:1] if head == "^" else parts)]
         if head == "^":

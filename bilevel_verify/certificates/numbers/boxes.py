@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 import sympy
 
-from bilevel_check.intervals import Interval
-from bilevel_check.rules import shown
-from bilevel_check.terms import Refused, Tree, tree, work
+from bilevel_check.intervals import Interval, shown
+from bilevel_check.terms import WORK, Refused, Tree, tree, work
 from bilevel_verify.certificates.finding import Certificate, accepted
 from bilevel_verify.certificates.numbers.formulas import data_of_formula
 from bilevel_verify.certificates.statement import NotStated
@@ -85,7 +84,7 @@ def certificate_in_ranges(claim: list[Any], ranges: Ranges, about: Mapping[str, 
     except Refused as reason:
         raise NoTree(str(reason)) from None
     finally:
-        work.start()
+        work.left = WORK
     ends = {name: (str(low), str(high)) for name, (low, high) in ranges.items()}
     hypotheses = [one for name, (low, high) in ends.items() for one in ([">=", name, low], ["<=", name, high])]
     known = [["hypothesis", place] for place in range(len(hypotheses))]

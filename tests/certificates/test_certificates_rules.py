@@ -1,0 +1,353 @@
+"""Each rule of the checker: what it accepts, and with one side condition broken what it refuses; the checker alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bilevel_check import check
+
+X = {"x": "real"}
+POSITIVE = [[">", "x", 0]]
+
+
+def says(claim: Any, proof: Any, letters: Any = X, hypotheses: Any = (), **more: Any) -> str:
+    statement = {"letters": letters, "hypotheses": list(hypotheses), "claim": claim}
+    verdict = check(json.dumps({"statement": statement, "proof": proof, **more}))
+    return "accepted" if verdict.accepted else verdict.reason
+
+
+def one(goal: Any, *parts: Any, before: Any = ()) -> Any:
+    return [*before, ["identity", goal, list(parts)]]
+
+
+WRONG = [
+    # the rule, claim, proof, hypotheses: each lacks one side condition
+    ("a division by what may be 0", ["<=", ["/", "x", "x"], 1], one(["<=", ["/", "x", "x"], 1]), ()),
+    (
+        "a root of what may be negative",
+        ["==", ["^", ["sqrt", "x"], 2], "x"],
+        one(["==", ["^", ["sqrt", "x"], 2], "x"]),
+        (),
+    ),
+    ("x**2 under a root is |x|", ["==", ["sqrt", ["^", "x", 2]], "x"], one(["==", ["sqrt", ["^", "x", 2]], "x"]), ()),
+    (
+        "a negative cofactor",
+        [">=", ["neg", "x"], 0],
+        one([">=", ["neg", "x"], 0], [-1, [0], []], before=[["hypothesis", 0]]),
+        POSITIVE,
+    ),
+    (
+        "a cofactor of unknown sign",
+        [">=", ["*", "x", "x", "x"], 0],
+        one([">=", ["*", "x", "x", "x"], 0], ["x", [], ["x"]]),
+        (),
+    ),
+    (
+        "a strict relation from weak ones",
+        [">", "x", 0],
+        one([">", "x", 0], [1, [0], []], before=[["hypothesis", 0]]),
+        [[">=", "x", 0]],
+    ),
+    ("a strict relation from a square", [">", ["^", "x", 2], 0], one([">", ["^", "x", 2], 0], [1, [], ["x"]]), ()),
+    ("a multiplier that may be negative", [">=", "x", 0], [["identity", [">=", "x", 0], [[1, [], ["x"]]], "x"]], ()),
+    ("a fact that is not there", [">=", "x", 0], one([">=", "x", 0], [1, [0], []]), POSITIVE),
+    (
+        "a fact before the first",
+        [">=", "x", 0],
+        one([">=", "x", 0], [1, [-1], []], before=[["hypothesis", 0]]),
+        POSITIVE,
+    ),
+    (
+        "an equality from inequalities",
+        ["==", "x", 0],
+        one(["==", "x", 0], [1, [0], []], before=[["hypothesis", 0]]),
+        POSITIVE,
+    ),
+    (
+        "a root step with negative sides",
+        ["<=", "x", 1],
+        [["identity", ["<=", ["^", "x", 2], 1], []], ["root", ["<=", "x", 1], 2]],
+        (),
+    ),
+    (
+        "a power of negative numbers",
+        ["<=", ["^", -2, 2], ["^", 1, 2]],
+        [["number", ["<=", -2, 1]], ["raise", ["<=", -2, 1], 2]],
+        (),
+    ),
+    (
+        "a power turned round",
+        ["<=", 2, ["^", 1, -1]],
+        [["number", ["<=", 1, 2]], ["raise", ["<=", 1, 2], -1], ["known", ["<=", 2, 1]]],
+        (),
+    ),
+    (
+        "exponents of a base below 1",
+        ["<=", "1/2", "1/4"],
+        [["exponent", "1/2", ["<=", 1, 2]], ["known", ["<=", "1/2", "1/4"]]],
+        (),
+    ),
+    ("the logarithm of what may be negative", ["<=", ["log", "x"], ["+", "x", -1]], [["log", "x"]], ()),
+    ("numbers the wrong way", ["<=", ["sqrt", 2], "7/5"], [["number", ["<=", ["sqrt", 2], "7/5"]]], ()),
+    ("numbers with a letter", ["<=", "x", 1], [["number", ["<=", "x", 1]]], ()),
+    ("reals are not integers", [">=", "x", 1], [["hypothesis", 0], ["whole", ["<", 0, "x"]]], POSITIVE),
+    (
+        "a maximum that is not the first",
+        ["<=", ["max", "x", 1], "x"],
+        [["max", ["x", 1], 0], ["known", ["<=", ["max", "x", 1], "x"]]],
+        (),
+    ),
+    ("one case only", [">=", "x", 0], [["cases", [">=", "x", 0], "x", [], []]], ()),
+    (
+        "induction over a real",
+        [">=", "x", 0],
+        [["hypothesis", 0], ["induction", [">=", "x", 0], "x", 1, [], []]],
+        [[">=", "x", 1]],
+    ),
+    ("a box that is not given", ["<=", "x", 1], [["boxes", ["<=", "x", 1], {"x": [0, 1]}, None]], ()),
+    (
+        "a leaf that shows nothing",
+        ["<=", "x", "1/2"],
+        [["hypothesis", 0], ["hypothesis", 1], ["boxes", ["<=", "x", "1/2"], {"x": [0, 1]}, None]],
+        [[">=", "x", 0], ["<=", "x", 1]],
+    ),
+    ("a claim that the proof does not reach", ["<=", "x", 1], [["hypothesis", 0]], POSITIVE),
+    ("an undeclared letter", ["<=", "y", ["+", "y", 1]], [], ()),
+    ("a rule that is none", ["<=", "x", 1], [["trust", 0]], ()),
+]
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("what", "claim", "proof", "hypotheses"), WRONG, ids=[w[0] for w in WRONG])
+def test_a_side_condition(what: str, claim: Any, proof: Any, hypotheses: Any) -> None:
+    assert says(claim, proof, hypotheses=hypotheses) != "accepted"
+
+
+@pytest.mark.fast
+def test_facts_of_one_case_do_not_leave_it() -> None:
+    goal = [">=", ["^", "x", 2], 0]
+    square = [["identity", goal, [[1, [], ["x"]]]]]
+    assert says([">=", "x", 0], [["cases", goal, "x", square, square]]) != "accepted"
+    assert says(goal, [["cases", goal, "x", square, square]]) == "accepted"
+
+
+@pytest.mark.fast
+def test_induction_forgets_what_is_known_of_the_letter() -> None:
+    claim, hypotheses = ["<=", "n", 7], [["<=", "n", 7], [">=", "n", 0]]
+    step = [["identity", ["<=", ["+", "n", 1], 7], [[1, [0], []]]]]
+    lines = [["hypothesis", 0], ["hypothesis", 1]]
+    induction = ["induction", ["<=", "n", 8], "n", 0, [["number", ["<=", 0, 8]]], step]
+    assert says(["<=", "n", 8], [*lines, induction], {"n": "integer"}, hypotheses) != "accepted"
+    assert says(claim, lines[:1], {"n": "integer"}, hypotheses) == "accepted"
+
+
+@pytest.mark.fast
+def test_induction_cannot_use_a_hypothesis_about_its_letter() -> None:
+    hypotheses = [["<=", "n", 7], [">=", "n", 0]]
+    step = [["hypothesis", 0], ["identity", ["<=", ["+", "n", 1], 8], [[1, [2], []]]]]
+    induction = ["induction", ["<=", "n", 8], "n", 0, [["number", ["<=", 0, 8]]], step]
+    reason = says(["<=", "n", 8], [["hypothesis", 1], induction], {"n": "integer"}, hypotheses)
+    assert "is no expression" in reason
+
+
+@pytest.mark.fast
+def test_a_letter_must_be_declared() -> None:
+    total = ["sum", "i", "i", 1, 3]
+    lines = [["hypothesis", 0]]
+    assert says(["<=", total, 0], lines, hypotheses=[["<=", "i", 0]]) == "the letter i was not declared"
+
+
+@pytest.mark.fast
+def test_let_takes_only_what_a_hypothesis_determines() -> None:
+    sorts = {"x": "real", "y": "real"}
+    lines = [["identity", ["<=", "y", 4], []]]
+    for hypothesis in (["<=", "x", "y"], ["==", "x", ["+", "x", 1]], ["==", ["*", 2, "x"], 3]):
+        assert says(["<=", "x", 4], lines, sorts, [hypothesis], let=[0]) != "accepted"
+
+
+@pytest.mark.fast
+def test_a_sum_does_not_capture_its_index() -> None:
+    total = ["sum", ["*", "i", "x"], "i", 1, 2]
+    goal = ["==", total, ["*", 3, "i"]]
+    assert says(goal, [["hypothesis", 0]], {"x": "real", "i": "real"}, [["==", "x", "i"]], let=[0]) != "accepted"
+
+
+def given(*hypotheses: Any) -> list[Any]:
+    return [["hypothesis", place] for place in range(len(hypotheses))]
+
+
+XY = {"x": "real", "y": "real"}
+XN = {"x": "real", "n": "integer"}
+UV = {"u": "vector", "v": "vector", "x": "real"}
+TWO = [[">=", "x", 0], [">=", "y", "x"]]
+ROOT = ["^", "x", "1/2"]
+INSIDE = [[">=", "x", 0], ["<=", "x", 1]]
+SUM = ["sum", "i", "i", 1, "n"]
+GAUSS = ["==", ["*", 2, SUM], ["*", "n", ["+", "n", 1]]]
+STEP = [
+    ["last-term", ["sum", "i", "i", 1, ["+", "n", 1]]],
+    ["hypothesis", 1],
+    [
+        "identity",
+        ["==", ["*", 2, ["sum", "i", "i", 1, ["+", "n", 1]]], ["*", ["+", "n", 1], ["+", "n", 2]]],
+        [[-2, [1], []], [1, [2], []]],
+    ],
+]
+BASE = [
+    ["last-term", ["sum", "i", "i", 1, 1]],
+    ["last-term", ["sum", "i", "i", 1, 0]],
+    ["identity", ["==", ["*", 2, ["sum", "i", "i", 1, 1]], 2], [[-2, [0], []], [-2, [1], []]]],
+]
+CHEBYSHEV = ["<=", ["*", 2, "x", "y"], ["+", ["^", "x", 2], ["^", "y", 2]]]
+NORM = ["<=", ["norm", ["+", "u", "v"]], ["+", ["norm", "u"], ["norm", "v"]]]
+PARALLEL = [
+    "==",
+    ["+", ["^", ["norm", ["+", "u", "v"]], 2], ["^", ["norm", ["+", "u", ["neg", "v"]]], 2]],
+    ["+", ["*", 2, ["dot", "u", "u"]], ["*", 2, ["dot", "v", "v"]]],
+]
+OVER = ["<=", ["/", 1, ["max", "x", "y"]], ["/", 1, "x"]]
+RIGHT: dict[str, dict[str, Any]] = {
+    "hypothesis": {"claim": ["<=", 0, "x"], "proof": [["hypothesis", 0]], "hypotheses": [[">=", "x", 0]]},
+    "identity": {"claim": CHEBYSHEV, "proof": one(CHEBYSHEV, [1, [], [["+", "x", ["neg", "y"]]]]), "letters": XY},
+    "identity with a multiplier": {"claim": ["<=", 1, ["/", ["+", 1, "x"], "x"]], "hypotheses": POSITIVE,
+        "proof": [["hypothesis", 0], ["identity", ["<=", 1, ["/", ["+", 1, "x"], "x"]], [[1, [], []]], "x"]]},
+    "identity with an equality": {"claim": ["==", ["*", 2, "x"], 6], "hypotheses": [["==", "x", 3]],
+        "proof": one(["==", ["*", 2, "x"], 6], [2, [0], []], before=[["hypothesis", 0]])},
+    "identity of strict facts": {"claim": [">", ["*", "x", "y"], 0], "letters": XY, "hypotheses": [[">", "x", 0], [">", "y", 0]],
+        "proof": one([">", ["*", "x", "y"], 0], [1, [0, 1], []], before=[["hypothesis", 0], ["hypothesis", 1]])},
+    "known": {"claim": ["<", 0, ["+", 1, ["^", "x", 2]]], "proof": [["known", ["<", 0, ["+", 1, ["^", "x", 2]]]]]},
+    "root": {"claim": ["<=", "x", "y"], "letters": XY, "hypotheses": [[">=", "x", 0], [">=", "y", 0], ["<=", ["^", "x", 2], ["^", "y", 2]]],
+        "proof": [["hypothesis", 0], ["hypothesis", 1], ["hypothesis", 2], ["root", ["<=", "x", "y"], 2]]},
+    "raise": {"claim": ["<=", ["^", "x", "3/2"], ["^", "y", "3/2"]], "letters": XY, "hypotheses": TWO,
+        "proof": [["hypothesis", 0], ["hypothesis", 1], ["identity", [">=", "y", 0], [[1, [0], []], [1, [1], []]]], ["raise", ["<=", "x", "y"], "3/2"]]},
+    "raise turned round": {"claim": ["<=", ["^", "y", -1], ["^", "x", -1]], "letters": XY, "hypotheses": [[">", "x", 0], [">=", "y", "x"]],
+        "proof": [["hypothesis", 0], ["hypothesis", 1], ["identity", [">", "y", 0], [[1, [0], []], [1, [1], []]]], ["raise", ["<=", "x", "y"], -1]]},
+    "exponent": {"claim": ["<=", ["^", 2, "x"], ["^", 2, "y"]], "letters": XY, "hypotheses": [["<=", "x", "y"]],
+        "proof": [["hypothesis", 0], ["exponent", 2, ["<=", "x", "y"]]]},
+    "exponent turned round": {"claim": ["<=", ["^", "1/2", "y"], ["^", "1/2", "x"]], "letters": XY, "hypotheses": [["<=", "x", "y"]],
+        "proof": [["hypothesis", 0], ["exponent", "1/2", ["<=", "x", "y"]]]},
+    "exponent strictly": {"claim": ["<", ["^", 2, "x"], ["^", 2, "y"]], "letters": XY, "hypotheses": [["<", "x", "y"]],
+        "proof": [["hypothesis", 0], ["exponent", 2, ["<", "x", "y"]]]},
+    "log": {"claim": ["<=", ["log", "x"], ["+", "x", -1]], "hypotheses": POSITIVE, "proof": [["hypothesis", 0], ["log", "x"]]},
+    "log-rises": {"claim": ["<", ["log", "x"], ["log", "y"]], "letters": XY, "hypotheses": [[">", "x", 0], ["<", "x", "y"]],
+        "proof": [["hypothesis", 0], ["hypothesis", 1], ["identity", [">", "y", 0], [[1, [0], []], [1, [1], []]]], ["log-rises", ["<", "x", "y"]]]},
+    "number": {"claim": ["<", ["sqrt", 2], "3/2"], "proof": [["number", ["<", ["sqrt", 2], "3/2"]]]},
+    "boxes": {"claim": ["<=", ["*", "x", ["+", 1, ["neg", "x"]]], "3/8"], "hypotheses": INSIDE,
+        "proof": [["hypothesis", 0], ["hypothesis", 1], ["boxes", ["<=", ["*", "x", ["+", 1, ["neg", "x"]]], "3/8"], {"x": [0, 1]},
+                   ["x", "1/2", ["x", "1/4", None, None], ["x", "3/4", None, None]]]]},
+    "floor": {"claim": ["<=", ["floor", "x"], "x"], "proof": [["floor", "x"]]},
+    "floor above": {"claim": ["<", "x", ["+", 1, ["floor", "x"]]], "proof": [["floor", "x"]]},
+    "whole": {"claim": [">=", "n", 1], "letters": XN, "hypotheses": [[">", "n", 0]], "proof": [["hypothesis", 0], ["whole", ["<", 0, "n"]]]},
+    "max": {"claim": ["<=", "x", ["max", "x", "y"]], "letters": XY, "proof": [["max", ["x", "y"]]]},
+    "max of the largest": {"claim": ["==", ["max", "x", "y", "z"], "y"], "letters": {**XY, "z": "real"},
+        "hypotheses": [[">=", "y", "x"], [">=", "y", "z"]],
+        "proof": [["max", ["x", "y", "z"]], ["hypothesis", 0], ["hypothesis", 1], ["max", ["x", "y", "z"], 1]]},
+    "square": {"claim": [">=", ["dot", ["+", "u", "v"], ["+", "u", "v"]], 0], "letters": UV, "proof": [["square", ["+", "u", "v"]]]},
+    "parallelogram": {"claim": PARALLEL, "letters": UV, "proof": one(PARALLEL)},
+    "cases": {"claim": ["<=", "x", ["abs", "x"]], "proof": [["cases", ["<=", "x", ["abs", "x"]], "x",
+        [["max", ["x", ["neg", "x"], 0]]], [["max", ["x", ["neg", "x"], 0]]]]]},
+    "cases that define": {"claim": OVER, "letters": XY, "hypotheses": [[">", "x", 0], [">", "y", 0]],
+        "proof": [["hypothesis", 0], ["hypothesis", 1], ["cases", OVER, ["+", "x", ["neg", "y"]], [], [["raise", ["<=", "x", "y"], -1]]]]},
+    "one-of": {"claim": [">=", ["^", "x", 2], 1], "hypotheses": [["or", [">=", "x", 1], ["<=", "x", -1]]], "proof": [
+        ["one-of", [">=", ["^", "x", 2], 1], 0, [one([">=", ["^", "x", 2], 1], [2, [0], []], [1, [0, 0], []]),
+                                                one([">=", ["^", "x", 2], 1], [2, [0], []], [1, [0, 0], []])]]]},
+    "one-of with and": {"claim": [">=", ["*", "x", "y"], 0], "letters": XY,
+        "hypotheses": [["or", ["and", [">=", "x", 0], [">=", "y", 0]], ["and", ["<=", "x", 0], ["<=", "y", 0]]]], "proof": [
+        ["one-of", [">=", ["*", "x", "y"], 0], 0, [one([">=", ["*", "x", "y"], 0], [1, [0, 1], []])] * 2]]},
+    "induction": {"claim": GAUSS, "letters": {"n": "integer"}, "hypotheses": [[">=", "n", 0]],
+        "proof": [["hypothesis", 0], ["induction", GAUSS, "n", 0,
+            [["last-term", ["sum", "i", "i", 1, 0]], ["identity", ["==", ["*", 2, ["sum", "i", "i", 1, 0]], 0], [[-2, [0], []]]]], STEP]]},
+    "last-term of an empty sum": {"claim": ["==", ["sum", "i", "i", 3, 1], 0], "proof": [["last-term", ["sum", "i", "i", 3, 1]]]},
+    "a sum that is linear": {"claim": ["==", ["sum", ["*", "x", "i"], "i", 1, "n"], ["*", "x", SUM]], "letters": XN,
+        "proof": one(["==", ["sum", ["*", "x", "i"], "i", 1, "n"], ["*", "x", SUM]])},
+    "a sum of ones": {"claim": ["==", ["sum", 1, "i", 1, "n"], "n"], "letters": XN, "hypotheses": [[">=", "n", 0]],
+        "proof": [["hypothesis", 0], *one(["==", ["sum", 1, "i", 1, "n"], "n"])]},
+    "a geometric term": {"claim": ["==", ["sum", ["^", "x", ["+", "n", ["neg", "i"]]], "i", 1, "n"],
+                                   ["*", ["^", "x", "n"], ["sum", ["^", "x", ["neg", "i"]], "i", 1, "n"]]], "letters": XN,
+        "hypotheses": POSITIVE, "proof": [["hypothesis", 0], *one(
+            ["==", ["sum", ["^", "x", ["+", "n", ["neg", "i"]]], "i", 1, "n"], ["*", ["^", "x", "n"], ["sum", ["^", "x", ["neg", "i"]], "i", 1, "n"]]])]},
+    "let": {"claim": ["<=", "y", 9], "letters": XY, "hypotheses": [["==", "y", ["+", "x", 1]], ["<=", "x", 8]],
+        "proof": [["hypothesis", 1]], "let": [0]},
+    "what contradicts": {"claim": ["<=", "x", 0], "hypotheses": [["<=", 1, 0]], "proof": [["hypothesis", 0]]},
+    "logarithm of a product": {"claim": ["==", ["log", ["*", 8, "x"]], ["+", ["*", 3, ["log", 2]], ["log", "x"]]], "hypotheses": POSITIVE,
+        "proof": [["hypothesis", 0], *one(["==", ["log", ["*", 8, "x"]], ["+", ["*", 3, ["log", 2]], ["log", "x"]]])]},
+    "0 to the power 0": {"claim": ["==", ["^", 0, 0], 1], "proof": []},
+    "no case is left": {"claim": ["<", 0, ["+", ["^", ["max", "x", 0], 2], 1]], "proof": [["known", ["<", 0, ["+", ["^", ["max", "x", 0], 2], 1]]]]},
+}  # fmt: skip
+
+
+def verdict(case: dict[str, Any]) -> str:
+    parts = {"letters": X, "hypotheses": [], **case}
+    return says(parts.pop("claim"), parts.pop("proof"), parts.pop("letters"), parts.pop("hypotheses"), **parts)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("case", RIGHT)
+def test_what_a_rule_shows_is_accepted(case: str) -> None:
+    assert verdict(RIGHT[case]) == "accepted"
+
+
+def changed(case: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The case without one line, without one hypothesis, and with the claim turned round or made too strong."""
+    for place in range(len(case["proof"])):
+        yield f"line {place}", {**case, "proof": case["proof"][:place] + case["proof"][place + 1 :]}
+    for place, _ in enumerate(case.get("hypotheses", ())):
+        weak = [["<=", 0, 1] if i == place else one for i, one in enumerate(case["hypotheses"])]
+        yield f"hypothesis {place}", {**case, "hypotheses": weak}
+    op, left, right = case["claim"]
+    for other in {"<=": [">"], "<": [">="], ">=": ["<"], ">": ["<="], "==": ["<", ">"]}[op]:
+        yield f"claim {other}", {**case, "claim": [other, left, right]}
+    for less in (-1, -1000):
+        stronger = [op, left, ["+", right, less if op in ("<=", "<", "==") else -less]]
+        text = json.dumps(case["proof"]).replace(json.dumps(case["claim"]), json.dumps(stronger))
+        yield f"claim {less}", {**case, "claim": stronger, "proof": json.loads(text)}
+
+
+PLAIN = {  # cases that need no last line: what it says is known at once
+    "identity with a multiplier", "identity with an equality", "identity of strict facts", "known", "raise turned round",
+    "max of the largest", "square", "parallelogram", "a sum that is linear", "a sum of ones", "a geometric term",
+    "logarithm of a product", "no case is left",
+}  # fmt: skip
+NOT_NEEDED = {("max of the largest", "line 0")}
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("case", RIGHT)
+def test_with_a_line_or_a_hypothesis_less_or_another_claim_it_is_refused(case: str) -> None:
+    for what, other in changed(RIGHT[case]):
+        last = what == f"line {len(RIGHT[case]['proof']) - 1}" and case in PLAIN
+        contradicted = case == "what contradicts" and what.startswith("claim")
+        expected = last or contradicted or (case, what) in NOT_NEEDED
+        assert (verdict(other) == "accepted") == expected, what
+
+
+def test_the_checker_needs_the_standard_library_alone() -> None:
+    code = (
+        "import sys, bilevel_check; import bilevel_check.__main__; "
+        "print(sorted(n for n in sys.modules if n.split('.')[0] not in sys.stdlib_module_names "
+        "and not n.startswith(('bilevel_check', '__'))))"
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode:  # an installed tree is found by site only
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "bilevel_verify" not in done.stdout
+
+
+def test_the_command_says_which_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "bilevel_check", str(tmp_path)]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 1  # nothing was checked
+    good = {"statement": {"letters": {}, "hypotheses": [], "claim": ["<=", 1, 2]}, "proof": []}
+    (tmp_path / "good.json").write_text(json.dumps(good))
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    (tmp_path / "bad.json").write_text(json.dumps({**good, "proof": [["number", ["<=", 2, 1]]]}))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "bad.json: refused: line 1" in done.stdout
+    assert subprocess.run([*command[:-1], str(tmp_path / "none")], capture_output=True, check=False).returncode == 2
