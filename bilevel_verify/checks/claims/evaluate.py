@@ -329,7 +329,7 @@ class Evaluator(TreeEvaluator):
         return id(node), tuple(parts)
 
     def _names(self, node: tree.Node) -> tuple[str, ...]:
-        """Sorted names that the value of a tree may depend on, through definitions; ``t`` wherever the run is mentioned."""
+        """Sorted names that a tree may depend on, through definitions; ``t`` wherever the run is mentioned."""
         found = self._depends.get(id(node))
         if found is None:
             names: set[str] = {"t"}
