@@ -32,6 +32,8 @@ from bilevel_verify.problems.problem import Problem
 PATIENCE = 0.15
 """Seconds that one block should take: how long an interrupt may have to wait."""
 FIRST_ROWS = 256
+FIRST_NOISE = 4
+"""Perturbations that are drawn at first: most runs need few."""
 
 REASONS: Mapping[int, Status] = MappingProxyType(
     {
@@ -141,7 +143,7 @@ class KernelStepper:
             )
         self.memory.at.most_iterations = setup.budget[1]
         self.perturbations = Perturbations(setup.problem.dx, letters.get("r"), setup.seed, noise, arithmetic)
-        self.rows = FIRST_ROWS
+        self.rows, self.ahead = FIRST_ROWS, FIRST_NOISE
 
     @contextmanager
     def _precision(self) -> Iterator[None]:
@@ -211,7 +213,8 @@ class KernelStepper:
                 memory.points[place, Points._fields.index(column)] = self.vector(name)
 
     def _more_noise(self) -> None:
-        chunk = self.perturbations.next_chunk(storage.NOISE_ROWS)
+        chunk = self.perturbations.next_chunk(self.ahead)
+        self.ahead = min(4 * self.ahead, storage.NOISE_ROWS)
         for place, row in enumerate(chunk):
             self.memory.supply[place][:] = row
         self.memory.at.used = 0
