@@ -87,6 +87,7 @@ class Search:
     upper: float
     tolerance: float
     floor: float = np.inf
+    patience: int = PATIENCE_UNBOUNDED
     count: int = 0
     low: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     high: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
@@ -127,10 +128,10 @@ def minimise_phi(
     best, upper = attained_value(objective, low, high, 256 if near is None else STARTS_BESIDE, near)
     if budget is None:
         budget = _default_budget(objective)
-    search = Search(objective, best, upper, tolerance)
+    search = Search(objective, best, upper, tolerance, patience=patience)
     bounds, _ = lower_bounds(objective, low[None], high[None], best)
     search.low, search.high, search.bounds, search.count = low[None], high[None], bounds, 1
-    _run(search, budget, patience)
+    _run(search, budget)
     finite = bool(np.all(np.isfinite(low)) and np.all(np.isfinite(high)))
     method = "interval branch and bound on x through y*(x), attained value by Newton from many starts"
     complete = search.lower >= search.cutoff
@@ -186,10 +187,10 @@ def _default_budget(objective: Objective) -> int:
     return int(np.clip(4_000_000 // objective.cost, 200, 40_000))
 
 
-def _run(search: Search, budget: int, unbounded: int) -> None:
+def _run(search: Search, budget: int) -> None:
     """Split the boxes that may still hold smaller values, widest side first, in waves."""
     best_lower, since = search.lower, 0
-    patience = PATIENCE if np.all(np.isfinite(search.low)) and np.all(np.isfinite(search.high)) else unbounded
+    patience = PATIENCE if np.all(np.isfinite(search.low)) and np.all(np.isfinite(search.high)) else search.patience
     while search.count < budget and search.bounds.size and since < patience:
         keep = search.bounds < search.cutoff
         search.floor = min(search.floor, float(np.min(search.bounds[~keep], initial=np.inf)))
