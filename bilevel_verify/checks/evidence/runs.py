@@ -11,7 +11,7 @@ from bilevel_verify.checks.solvers.running import LITERAL, letters_of_method, ma
 from bilevel_verify.methods.engine import RunStream
 from bilevel_verify.methods.run import Run
 
-ROWS_KEPT = 1_000_000
+ROWS_KEPT = 200_000
 """Rows of all runs that are kept, together."""
 _RUNS: dict[str, Run] = {}
 
