@@ -44,7 +44,8 @@ class Agenda:
         for entry in entries:
             group = f"{entry.cell.problem}|{sorted(entry.cell.knobs.items())}"
             self._groups.setdefault(group, deque()).append(entry.key)
-        self._fresh = deque(self._groups)
+        # the largest first: what is begun last is short, so that workers wait for each other as little as possible
+        self._fresh = deque(sorted(self._groups, key=lambda group: -len(self._groups[group])))
         self._open = len(entries)  # neither handed out nor waited for
         self._assigned: dict[int, str] = {}
         self._leased: dict[str, deque[str]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
@@ -18,11 +18,13 @@ from bilevel_verify.methods.forms import loops
 from bilevel_verify.methods.kernels import state
 from bilevel_verify.methods.kernels.state import Ask, Inner, Points
 from bilevel_verify.methods.kernels.steps import open_row
-from bilevel_verify.methods.memory import Arithmetic, new_memory
+from bilevel_verify.methods.memory import Arithmetic, LoopArithmetic, new_memory
 from bilevel_verify.methods.perturbations import Perturbations
 from bilevel_verify.methods.recorder import Block, TraceRecorder
 from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES, Method, field_names
 from bilevel_verify.methods.run import ENDED, Run, Status, Trace
+from bilevel_verify.numbers.binary import SPARE_BITS, binary, entries_to_mpmath, to_mpmath
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.oracles import Oracles, named_counts, new_counts, oracles
 from bilevel_verify.oracles.convention import BUDGET, NO_BUDGET
 from bilevel_verify.problems.problem import Problem
@@ -30,6 +32,8 @@ from bilevel_verify.problems.problem import Problem
 PATIENCE = 0.15
 """Seconds that one block should take: how long an interrupt may have to wait."""
 FIRST_ROWS = 256
+FIRST_NOISE = 4
+"""Perturbations that are drawn at first: most runs need few."""
 
 REASONS: Mapping[int, Status] = MappingProxyType(
     {
@@ -111,7 +115,8 @@ class KernelStepper:
         method, arithmetic = setup.method, setup.arithmetic
         self.setup = setup
         self.scheme, self.estimator = SCHEMES[method.scheme or ""], ESTIMATORS[method.estimator or ""]
-        form = "multiprecision" if arithmetic.form == "multiprecision" else arithmetic.form
+        letters, starts, noise, self.exact = setup.letters, setup.starts, setup.noise, arithmetic.digits is not None
+        form = "binary" if self.exact else arithmetic.form
         self.function, self.answers = loops(self.scheme, self.estimator, form, setup.tested)
         self.compiled, self.raised = form == "compiled", False
         needs = needed_oracles(method, setup.letters)
@@ -119,25 +124,39 @@ class KernelStepper:
         self.counts = new_counts(setup.budget[0])
         if form != "compiled":
             self.counts = self.counts.tolist()
+        if self.exact:
+            arithmetic = LoopArithmetic("multiprecision", arithmetic.digits)
+            letters = {name: binary(value) for name, value in letters.items()}
+            starts = {name: [binary(value) for value in start] for name, start in starts.items()}
+            noise = None if noise is None else [[binary(value) for value in row] for row in noise]
+        self.arithmetic = arithmetic
         with self._precision():
             self.memory = new_memory(
                 arithmetic,
                 method,
                 self.scheme,
                 self.estimator,
-                setup.letters,
-                setup.starts,
+                letters,
+                starts,
                 min(FIRST_ROWS, storage.block_rows(setup.problem.dx, setup.problem.dy)),
                 bool(needs & {"hess_f", "hess_g"}),
             )
         self.memory.at.most_iterations = setup.budget[1]
-        self.perturbations = Perturbations(
-            setup.problem.dx, setup.letters.get("r"), setup.seed, setup.noise, arithmetic
-        )
-        self.rows = FIRST_ROWS
+        self.perturbations = Perturbations(setup.problem.dx, letters.get("r"), setup.seed, noise, arithmetic)
+        self.rows, self.ahead = FIRST_ROWS, FIRST_NOISE
 
-    def _precision(self) -> AbstractContextManager[Any]:
-        return working_precision(self.setup.arithmetic)
+    @contextmanager
+    def _precision(self) -> Iterator[None]:
+        """The working precision of the loop, of what mpmath does in it too."""
+        with working_precision(self.setup.arithmetic):
+            if not self.exact:
+                yield
+                return
+            import mpmath
+
+            bits = mpmath.mp.prec + SPARE_BITS
+            with mpmath.workprec(bits), precision(bits):
+                yield
 
     def advance(self, rows: int) -> tuple[Block, Outcome | None]:
         """See :class:`Stepper`."""
@@ -177,7 +196,7 @@ class KernelStepper:
 
     def _new_block(self, rows: int) -> None:
         problem = self.setup.problem
-        self.memory = self.memory._replace(**self.setup.arithmetic.trace(rows, problem.dx, problem.dy))
+        self.memory = self.memory._replace(**self.arithmetic.trace(rows, problem.dx, problem.dy))
         self.memory.at.rows, self.memory.at.capacity = 0, rows
 
     def vector(self, name: str) -> Any:
@@ -194,7 +213,8 @@ class KernelStepper:
                 memory.points[place, Points._fields.index(column)] = self.vector(name)
 
     def _more_noise(self) -> None:
-        chunk = self.perturbations.next_chunk(storage.NOISE_ROWS)
+        chunk = self.perturbations.next_chunk(self.ahead)
+        self.ahead = min(4 * self.ahead, storage.NOISE_ROWS)
         for place, row in enumerate(chunk):
             self.memory.supply[place][:] = row
         self.memory.at.used = 0
@@ -202,7 +222,7 @@ class KernelStepper:
 
     def _longer_history(self) -> None:
         supply = self.memory.supply
-        longer = self.setup.arithmetic.rows(2 * len(supply), self.setup.problem.dx)
+        longer = self.arithmetic.rows(2 * len(supply), self.setup.problem.dx)
         for place, row in enumerate(supply):
             longer[place][:] = row
         self.memory = self.memory._replace(supply=longer)
@@ -211,17 +231,23 @@ class KernelStepper:
     def _block(self) -> Block:
         memory, rows = self.memory, slice(int(self.memory.at.rows))
         values = {name: storage.column(memory, place) for name, place in self.setup.method.sequences.items()}
+        if self.exact:
+            values = {name: entries_to_mpmath(value) for name, value in values.items()}
         return Block(memory.stamps[rows, 0].copy(), memory.stamps[rows, 1].copy(), values)
 
     def _outcome(self, status: Status, block: Block) -> Outcome:
         at = self.memory.at
-        x = self.vector("output") if status in ENDED else _last_finite(block, self.setup.starts["x0"])
+        x = self._outside(self.vector("output")) if status in ENDED else _last_finite(block, self.setup.starts["x0"])
         t, k = int(at.t), int(at.k)
         outputs: dict[str, Any] = {}
         if "y" in self.setup.method.sequences and self.setup.problem.dy:
-            outputs["y"] = list(self.memory.lower.inner[Inner._fields.index("y")])
+            outputs["y"] = self._outside(self.memory.lower.inner[Inner._fields.index("y")])
         note = "" if status in ENDED else f"stopped at t = {t}, k = {k}: {status}"
         return Outcome(status, list(x), t + 1, int(at.iterations), False, note, outputs)
+
+    def _outside(self, vector: Any) -> list[Any]:
+        """A vector of the loop as whoever asked for the run has it."""
+        return [to_mpmath(entry) for entry in vector] if self.exact else list(vector)
 
 
 _KEPT: OrderedDict[int, tuple[Problem, Oracles]] = OrderedDict()

@@ -19,7 +19,7 @@ from bilevel_verify.methods.engine import Outcome, Setup, needed_oracles, oracle
 from bilevel_verify.methods.forms import is_here, is_loaded
 from bilevel_verify.methods.memory import Arithmetic
 from bilevel_verify.methods.recorder import Block
-from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES
+from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES, Method
 from bilevel_verify.methods.run import Status
 from bilevel_verify.oracles.convention import CALLS
 from bilevel_verify.problems.problem import Problem
@@ -44,8 +44,13 @@ LONG: set[tuple[str, str | None, str | None]] = set()
 """Loops on problems (by content) that were found to run long in this process: they are not tried again."""
 
 
-def _loop_on(setup: Setup) -> tuple[str, str | None, str | None]:
-    return oracles_of(setup.problem).programs.digest, setup.method.scheme or setup.method.name, setup.method.estimator
+def _loop_on(problem: Problem, method: Method) -> tuple[str, str | None, str | None]:
+    return oracles_of(problem).programs.digest, method.scheme or method.name, method.estimator
+
+
+def found_long(problem: Problem, method: Method) -> None:
+    """Somebody has interpreted a run of a method on a problem, and it was long."""
+    LONG.add(_loop_on(problem, method))
 
 
 def sums_over_data(problem: Problem) -> bool:
@@ -67,7 +72,7 @@ def may_be_short(setup: Setup) -> bool:
     if problem.dx + problem.dy > LARGEST_DIMENSION:
         return False
     if own_loop is not None:
-        return not (held.ready(needs) and is_here(own_loop)) and _loop_on(setup) not in LONG
+        return not (held.ready(needs) and is_here(own_loop)) and _loop_on(problem, method) not in LONG
     estimator = ESTIMATORS[method.estimator or ""]
     name_of = dict(method.renamed)
     inner = [letters.get(name_of.get(letter.name, letter.name), 0) for letter in estimator.lengths]
@@ -75,7 +80,7 @@ def may_be_short(setup: Setup) -> bool:
         return False
     if held.ready(needs) and is_loaded(SCHEMES[method.scheme or ""], estimator, setup.tested):
         return False
-    return _loop_on(setup) not in LONG
+    return _loop_on(problem, method) not in LONG
 
 
 class InterpretedFirst:
@@ -118,7 +123,7 @@ class InterpretedFirst:
         if not self.begun:
             self.begun = True
             if not self._interpret():
-                LONG.add(_loop_on(self.setup))
+                found_long(self.setup.problem, self.setup.method)
                 self.blocks, self.outcome = [], None
                 self.stepper = self.make(self.setup)
         if not self.blocks:

@@ -24,6 +24,7 @@ from bilevel_verify.methods.kernels.state import (
 from bilevel_verify.methods.letters import Number, to_float, to_multiprecision
 from bilevel_verify.methods.records import dtype_of, is_whole
 from bilevel_verify.methods.registry import PERTURBATION_RADIUS, Estimator, Letter, Method, Scheme, field_names
+from bilevel_verify.numbers.binary import binary
 from bilevel_verify.oracles.handing import handed
 
 T = TypeVar("T")
@@ -109,6 +110,21 @@ class Arithmetic:
             one[upper:].reshape(rows, len(LowerPoints._fields), dy),
         )
         return {"stamps": np.zeros((rows, 2), dtype=np.int64), "points": points, "lowers": lowers}
+
+
+@dataclass(frozen=True, slots=True)
+class LoopArithmetic(Arithmetic):
+    """The arithmetic inside a loop in many digits: lists of binary numbers, exactly those of mpmath at its start."""
+
+    @property
+    def number(self) -> Number:
+        """Converts what a user gives."""
+        return lambda value: binary(to_multiprecision(value))
+
+    @property
+    def precision(self) -> Any:
+        """Unit round-off."""
+        return binary(to_multiprecision(10) ** -(self.digits or 0))
 
 
 TRACE = ("stamps", "points", "lowers")

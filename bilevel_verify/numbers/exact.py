@@ -44,7 +44,7 @@ def ends(value: Scalar) -> tuple[float, float]:
 
     NaN stays NaN.
     """
-    if isinstance(value, Fraction):
+    if type(value) is Fraction:
         return float_below(value), float_above(value)
     if value.is_nan():
         return math.nan, math.nan
@@ -99,7 +99,7 @@ def divide(top: Scalar, bottom: Scalar) -> Scalar:
     ------
     MathematicalError : the denominator is, or may be, 0.
     """
-    if isinstance(top, Fraction) and isinstance(bottom, Fraction):
+    if type(top) is type(bottom) is Fraction:
         if bottom == 0:
             raise MathematicalError("division by zero")
         return _trim(top / bottom)
@@ -109,30 +109,30 @@ def divide(top: Scalar, bottom: Scalar) -> Scalar:
 
 
 def _trim(value: Scalar) -> Scalar:
-    if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > LONGEST:
+    if type(value) is Fraction and value.numerator.bit_length() + value.denominator.bit_length() > LONGEST:
         return ball(value)
     return value
 
 
 def add(left: Scalar, right: Scalar) -> Scalar:
     """Sum."""
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
+    if type(left) is type(right) is Fraction:
         return _trim(left + right)
     return ball(left) + ball(right)
 
 
 def multiply(left: Scalar, right: Scalar) -> Scalar:
     """Product; 0 times anything is 0."""
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
+    if type(left) is type(right) is Fraction:
         return _trim(left * right)
-    if any(isinstance(side, Fraction) and side == 0 for side in (left, right)):
+    if any(type(side) is Fraction and not side.numerator for side in (left, right)):
         return Fraction(0)
     return ball(left) * ball(right)
 
 
 def relation(op: str, a: Scalar, b: Scalar) -> Answer:
     """``lt``, ``le`` or ``eq``: True, False, or None where the balls overlap."""
-    if isinstance(a, Fraction) and isinstance(b, Fraction):
+    if type(a) is type(b) is Fraction:
         return a < b if op == "lt" else a <= b if op == "le" else a == b
     return compare_balls(op, ball(a), ball(b))
 
@@ -222,6 +222,8 @@ class Exact:
     def constant(self, value: Any) -> Scalar:
         import flint
 
+        if type(value) is Fraction:
+            return value
         return Fraction(value) if isinstance(value, Fraction | int) else constant_ball(value, flint.ctx.prec)
 
     def named(self, name: str) -> Scalar:

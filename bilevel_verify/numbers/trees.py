@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, TypeAlias
 
 from bilevel_verify.errors import MathematicalError
@@ -137,10 +137,25 @@ class TreeEvaluator:
         def look_up(bound: Bound) -> Any:
             if name in bound:
                 found = bound[name]
-                return constant(Fraction(found)) if type(found) is int else found
+                return constant(_rational(found)) if type(found) is int else found
             return missing(name, bound)
 
         return look_up
+
+    def whole(self, node: tree.Node, other: Callable[[Bound], int]) -> Callable[[Bound], int]:
+        """An index: sums of whole numbers and bound whole letters at once, anything else by ``other``."""
+        match node:
+            case tree.Number(value=value) if value.denominator == 1:
+                number = int(value)
+                return lambda bound: number
+            case tree.Letter(name=name):
+                return lambda bound: found if type(found := bound.get(name)) is int else other(bound)
+            case tree.Add(terms=(tree.Letter(name=name), tree.Number() | tree.Negate(operand=tree.Number()) as last)):
+                more = last.value if isinstance(last, tree.Number) else -last.operand.value  # type: ignore[attr-defined]
+                if more.denominator == 1:
+                    step = int(more)
+                    return lambda bound: found + step if type(found := bound.get(name)) is int else other(bound)
+        return other
 
     def binary(self, operation: Callable[[Any, Any], Any], left: tree.Node, right: tree.Node) -> Evaluate:
         """An operation of two parts."""
@@ -231,11 +246,12 @@ class TreeEvaluator:
     def over_range(self, node: tree.Call, index: str, low: tree.Node, high: tree.Node) -> Evaluate:
         """Sum, product, maximum, minimum, argmin, argmax over all integers between two ends."""
         body, start, stop = (self.compile(part) for part in (node.arguments[0], low, high))
+        with_ = self.arithmetic
+        lower = self.whole(low, lambda bound: with_.integer(with_.ceil(start(bound)), "a lower limit"))
+        upper = self.whole(high, lambda bound: with_.integer(with_.floor(stop(bound)), "an upper limit"))
 
         def run(bound: Bound) -> Any:
-            with_ = self.arithmetic
-            first = with_.integer(with_.ceil(start(bound)), "a lower limit")
-            last = with_.integer(with_.floor(stop(bound)), "an upper limit")
+            first, last = lower(bound), upper(bound)
             if last - first >= MAXIMAL_TERMS:
                 raise self.error(f"budget: an index range of more than {MAXIMAL_TERMS} terms")
             return self.accumulated(node, body, (index, first, last), bound)
@@ -276,6 +292,10 @@ class TreeEvaluator:
     def found(self, running: Any) -> Any:
         """The value of a range from its running value: the place itself of ``argmin`` and ``argmax``."""
         return self.arithmetic.constant(Fraction(running[0])) if isinstance(running, tuple) else running
+
+
+_rational = lru_cache(maxsize=65536)(Fraction)
+"""Whole numbers as rationals: a run has the same indices again and again."""
 
 
 def is_condition(node: tree.Node) -> bool:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bilevel_verify.errors import ParameterError
+from bilevel_verify.numbers.binary import binary, to_mpmath
 from bilevel_verify.oracles import compiling, machine
 from bilevel_verify.oracles.batch import data_part
 from bilevel_verify.oracles.convention import EVALUATIONS
 from bilevel_verify.oracles.namespaces import (
+    binary_namespace,
     ieee_namespace,
     multiprecision_namespace,
     njit_namespace,
@@ -84,6 +86,40 @@ def multiprecision_oracle(source: Source) -> Oracle:
                 arguments[-1][place] = mpmath.mp.nan
 
     oracle.__name__ = source.name
+    return oracle
+
+
+def binary_oracle(source: Source) -> Oracle:
+    """The oracle on binary numbers, at the working precision of each call; NaN where it has no value."""
+    by_precision: dict[int, Oracle] = {}
+
+    def oracle(*arguments: Any) -> None:
+        import flint
+
+        precision = flint.ctx.prec
+        if precision not in by_precision:
+            by_precision[precision] = define(source, binary_namespace(source))
+        try:
+            by_precision[precision](*arguments)
+        except (ArithmeticError, ValueError):
+            for place in range(len(arguments[-1])):
+                arguments[-1][place] = flint.arf(float("nan"))
+
+    oracle.__name__ = source.name
+    return oracle
+
+
+def binary_data_oracle(exact: Oracle) -> Oracle:
+    """An oracle on mpmath numbers as one on binary numbers."""
+
+    def oracle(*arguments: Any) -> None:
+        *blocks, out = arguments
+        found: list[Any] = [0] * len(out)
+        exact(*([to_mpmath(entry) for entry in block] for block in blocks), found)
+        for place, value in enumerate(found):
+            out[place] = binary(value)
+
+    oracle.__name__ = exact.__name__
     return oracle
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from bilevel_verify.atoms import kernels as atom_kernels
 from bilevel_verify.language.elementary import ELEMENTARY
+from bilevel_verify.numbers import binary
 from bilevel_verify.numbers.kernels import mp_constant, nearest_float
 from bilevel_verify.oracles.compiling import part
 from bilevel_verify.symbolic.generate import Source
@@ -85,6 +86,22 @@ def multiprecision_namespace(source: Source) -> dict[str, Any]:
     for name, order in source.kernels:
         names[atom_kernels.kernel_name(name, order)] = atom_kernels.multiprecision(name, order)
     return names | _constants(source, mp_constant)
+
+
+def binary_namespace(source: Source) -> dict[str, Any]:
+    """Names for binary numbers of python-flint at the working precision of this moment; kernels take mpmath's."""
+    import flint
+
+    names: dict[str, Any] = {name: binary.function(name) for name in (*FUNCTIONS, "floor", "ceil")}
+    names |= {"nan": flint.arf(float("nan")), "inf": flint.arf(float("inf"))}
+    names["sign"] = lambda a: (a > 0) - (a < 0) if a == a else names["nan"]
+    names["where"] = lambda test, yes, no: yes if test else no
+    run_source(HELPERS, names, "helpers")
+    names["floor_"], names["ceil_"], names["real_power"] = names["floor"], names["ceil"], binary.power
+    for name, order in source.kernels:
+        kernel = atom_kernels.multiprecision(name, order)
+        names[atom_kernels.kernel_name(name, order)] = binary.through_mpmath(kernel)
+    return names | _constants(source, lambda value: binary.binary(mp_constant(value)))
 
 
 def _constants(source: Source, convert: Callable[[object], object]) -> dict[str, Any]:

@@ -234,7 +234,8 @@ class Oracles:
         Parameters
         ----------
         names : fields of :class:`OracleSet`; nothing else is derived or compiled.
-        form : ``compiled`` (numba), ``plain`` (Python floats in lists or arrays), ``multiprecision`` (mpmath numbers).
+        form : ``compiled`` (numba), ``plain`` (Python floats in lists or arrays), ``multiprecision`` (mpmath numbers),
+            ``binary`` (numbers of python-flint, which are quicker).
 
         Raises
         ------
@@ -245,11 +246,10 @@ class Oracles:
             raise ParameterError(f"there is no oracle {unknown[0]!r}; there are {', '.join(FIELDS)}")
         if form == "compiled" and not self.can_compile(names):
             raise ParameterError("these oracles cannot be compiled here; ask for form='plain'")
-        make = {"compiled": self._compiled, "plain": self._plain_oracle, "multiprecision": self._multiprecision}.get(
-            form
-        )
+        made = {"compiled": self._compiled, "plain": self._plain_oracle, "multiprecision": self._multiprecision}
+        make = (made | {"binary": self._binary}).get(form)
         if make is None:
-            raise ParameterError(f"form is 'compiled', 'plain' or 'multiprecision', not {form!r}")
+            raise ParameterError(f"form is 'compiled', 'plain', 'multiprecision' or 'binary', not {form!r}")
         stub = forms.compiled_stub if form == "compiled" else forms.plain_stub
         return OracleSet(*(make(field) if field in names else stub(field) for field in FIELDS))
 
@@ -302,6 +302,11 @@ class Oracles:
         if self.programs.has_data_sums(field[-1]):
             return forms.exact_data_oracle(self.programs, field)
         return forms.multiprecision_oracle(self.programs.source(field))
+
+    def _binary(self, field: str) -> Callable[..., None]:
+        if self.programs.has_data_sums(field[-1]):
+            return forms.binary_data_oracle(self._multiprecision(field))
+        return forms.binary_oracle(self.programs.source(field))
 
     def _ask(self, field: str, x: ArrayLike, y: ArrayLike, v: ArrayLike | None = None) -> FloatArray:
         lengths = self.programs.ranges

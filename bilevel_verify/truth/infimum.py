@@ -26,7 +26,7 @@ from bilevel_verify.truth.minimum.attainment import attains, on_unbounded_range
 from bilevel_verify.truth.minimum.convex_minimum import convex_minimum, is_convex, only_minimiser
 from bilevel_verify.truth.minimum.descent import descend
 from bilevel_verify.truth.minimum.effort import FEW_X, FEW_Y
-from bilevel_verify.truth.minimum.minimum import Minimum, attained_value, minimise_phi
+from bilevel_verify.truth.minimum.minimum import PATIENCE_UNBOUNDED, Minimum, attained_value, minimise_phi
 from bilevel_verify.truth.minimum.objective import Objective, PenaltyObjective, PhiObjective
 from bilevel_verify.truth.minimum.periods import one_period
 from bilevel_verify.truth.minimum.separable import combined, parts_of
@@ -111,9 +111,15 @@ def _on_box(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     return on_unbounded_range(objective, _raised(found, floor), low, high, explicit)
 
 
-def _searched(objective: Objective, low: FloatArray, high: FloatArray) -> Minimum:
+def _searched(
+    objective: Objective,
+    low: FloatArray,
+    high: FloatArray,
+    near: FloatArray | None = None,
+    patience: int = PATIENCE_UNBOUNDED,
+) -> Minimum:
     """By branch and bound; on a bounded box with what is known of attainment."""
-    found = minimise_phi(objective, low, high)
+    found = minimise_phi(objective, low, high, near=near, patience=patience)
     return replace(found, attained=True if attains(objective, low, high, found.upper) else None)
 
 
@@ -236,16 +242,28 @@ def range_of_x(problem: Problem) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
-def penalty_infimum(problem: Problem, points: Points, lam: float, phi_min: Callable[[], Enclosure]) -> Minimum:
+PATIENCE_BESIDE = 6
+"""Waves of a search of an unbounded range that may fail, since the infimum of phi bounds that of L*_lam."""
+
+
+def penalty_infimum(
+    problem: Problem,
+    points: Points,
+    lam: float,
+    phi_min: Callable[[], Enclosure],
+    near: Callable[[], FloatArray | None] = lambda: None,
+) -> Minimum:
     """``inf L*_lam`` on the declared range of x, by the same search as for phi.
 
-    ``phi_min`` : the infimum of phi, asked for only where the search finds no lower bound.
+    ``phi_min`` : the infimum of phi, asked for only where the search finds no lower bound. ``near`` : its minimiser,
+    asked for where the infimum of phi bounds that of L*_lam: then the search need not succeed.
     """
-    objective = PenaltyObjective(points, lam)
-    found = _attained_inside(problem, objective, _searched(objective, *range_of_x(problem)))
+    objective, drop = PenaltyObjective(points, lam), _gap_to_phi(problem, lam)
+    start = None if drop is None else near()
+    patience = PATIENCE_UNBOUNDED if start is None else PATIENCE_BESIDE
+    found = _attained_inside(problem, objective, _searched(objective, *range_of_x(problem), start, patience))
     if not np.isfinite(found.lower):
         least = phi_min()
-        drop = _gap_to_phi(problem, lam)
         if drop is not None and (lower := float(down(least.lower - drop))) > found.lower:
             certified = found.certified and is_witness(least.certainty)
             why = "inf phi minus C_f^2 / (2 mu lam) (ragd-gs 9.1 (i))"

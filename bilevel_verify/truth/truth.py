@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.arguments import checked_methods
-from bilevel_verify.errors import InputError
+from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, between, weakest
@@ -256,6 +256,14 @@ class Truth:
         """The best point found, shape (dx,)."""
         return self.minimum.x
 
+    def _minimiser(self) -> FloatArray | None:
+        """A point where phi has nearly its infimum; None where none is known."""
+        try:
+            found = self.minimum
+        except MathematicalError:
+            return None
+        return found.x if np.isfinite(found.upper) else None
+
     def delta(self, x0: ArrayLike) -> Enclosure:
         """``Delta = phi(x0) - inf phi``."""
         least = self.phi_min()
@@ -283,7 +291,7 @@ class Truth:
         if lam not in self._penalty_minima:  # seconds of search, asked for by every statement on the same instance
             if len(self._penalty_minima) >= MINIMA_KEPT:
                 self._penalty_minima.clear()
-            self._penalty_minima[lam] = penalty_infimum(self.problem, self.points, lam, self.phi_min)
+            self._penalty_minima[lam] = penalty_infimum(self.problem, self.points, lam, self.phi_min, self._minimiser)
         return self._pointwise.of_penalty(self._penalty_minima[lam].enclosure(self.certainty), lam)
 
     # ---- simple bilevel -------------------------------------------------------------------------------------------

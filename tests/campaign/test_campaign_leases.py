@@ -186,7 +186,7 @@ def _attend(agenda: Agenda) -> None:
     agenda.attend()
 
 
-def test_cells_of_one_problem_stay_together_and_the_order_is_that_of_the_campaign(tmp_path: Path) -> None:
+def test_cells_of_one_problem_stay_together_and_the_largest_problem_is_begun_first(tmp_path: Path) -> None:
     cells = [Cell(kind="solve", problem=p, replicate=n) for n, p in enumerate("abacbdbbcd")]
     with Store(tmp_path / "s.sqlite") as store:
         agenda = Agenda(tuple(Entry(c, f"k{n}", {}) for n, c in enumerate(cells)), store, 2)
@@ -196,7 +196,7 @@ def test_cells_of_one_problem_stay_together_and_the_order_is_that_of_the_campaig
                 task = agenda.take(slot)
                 if task is not None:
                     taken.append((slot, task["cell"]["problem"]))
-    assert taken == [(0, "a"), (1, "b"), (0, "a"), (1, "b"), (0, "c"), (1, "b"), (0, "c"), (1, "b"), (0, "d"), (1, "d")]
+    assert taken == [(0, "b"), (1, "a"), (0, "b"), (1, "a"), (0, "b"), (1, "c"), (0, "b"), (1, "c"), (0, "d"), (1, "d")]
 
 
 def test_handing_out_is_linear_in_the_number_of_problems(tmp_path: Path) -> None:

@@ -131,8 +131,8 @@ def test_the_run_in_fifty_digits_must_refute_too(
     [
         (5, {}, "holds"),
         (5, {"first": "budget"}, "holds"),
-        (30_000, {}, "holds"),
-        (30_001, {}, "undecided"),
+        (100_000, {}, "holds"),
+        (100_001, {}, "undecided"),
         (5, {"fine": lost()}, "undecided"),
         (5, {"status": "budget"}, "undecided"),
         (5, {"along": True}, "undecided"),

@@ -244,5 +244,5 @@ def test_what_is_judged_again_is_work_again(right: str, again: bool, times: int,
 def test_a_tree_that_was_asked_for_its_names_is_kept_so_that_its_number_stays_its_own() -> None:
     tool = Evaluator({}, {"twice": parse("2*k")})
     nodes = [parse("twice + t"), parse("1")]
-    assert [tool._names(node) for node in nodes] == [{"twice", "k", "t"}, {"t"}]
+    assert [tool._names(node) for node in nodes] == [("k", "t", "twice"), ("t",)]
     assert all(tool._depends[id(node)][0] is node for node in nodes)

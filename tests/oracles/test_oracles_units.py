@@ -147,7 +147,7 @@ def test_a_set_of_oracles_is_refused_by_name_form_and_compiler(square: Oracles) 
         square.function_set(["grad_f", "grad_h"])
     with pytest.raises(ParameterError, match="cannot be compiled here"):
         square.function_set(["grad_f"])  # made with compiled=False
-    with pytest.raises(ParameterError, match="form is 'compiled', 'plain' or 'multiprecision', not 'fast'"):
+    with pytest.raises(ParameterError, match="form is 'compiled', 'plain', 'multiprecision' or 'binary', not 'fast'"):
         square.function_set(["grad_f"], "fast")
 
 

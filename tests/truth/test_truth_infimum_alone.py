@@ -52,7 +52,7 @@ def single(f: str, x: str = "x1", **domain: tuple[float, float]) -> Any:
 
 def penalty(monkeypatch: pytest.MonkeyPatch, found: Minimum, least: Any, drop: float | None) -> Minimum:
     monkeypatch.setattr(MODULE, "PenaltyObjective", lambda points, lam: None)
-    monkeypatch.setattr(MODULE, "minimise_phi", lambda objective, low, high: found)
+    monkeypatch.setattr(MODULE, "minimise_phi", lambda objective, low, high, **options: found)
     monkeypatch.setattr(MODULE, "_gap_to_phi", lambda problem, lam: drop)
     return penalty_infimum(P, None, 2.0, least)  # type: ignore[arg-type]
 

@@ -181,9 +181,9 @@ def test_the_penalty_minimum_is_searched_once_for_each_lambda(monkeypatch: pytes
     asked = []
     search = module.penalty_infimum
 
-    def counted(problem: bv.Problem, points: Any, lam: float, phi_min: Any) -> Any:
+    def counted(problem: bv.Problem, points: Any, lam: float, *phi: Any) -> Any:
         asked.append(lam)
-        return search(problem, points, lam, phi_min)
+        return search(problem, points, lam, *phi)
 
     monkeypatch.setattr(module, "penalty_infimum", counted)
     t = bv.truth(bv.bilevel(f="cos(x1) + y1", g="y1**2 - x1*y1", x="x1", y="y1", domain={"x1": (-1, 1)}))

@@ -176,7 +176,9 @@ def captured(monkeypatch: pytest.MonkeyPatch, low: Any, high: Any, change: Any =
             change(search)
 
     monkeypatch.setattr(minimum, "_run", run)
-    monkeypatch.setattr(minimum, "attained_value", lambda f, a, b: (seen.update(box=(a, b)) or np.array([1.5]), 0.25))
+    monkeypatch.setattr(
+        minimum, "attained_value", lambda f, a, b, *_: (seen.update(box=(a, b)) or np.array([1.5]), 0.25)
+    )
     monkeypatch.setattr(minimum, "_with_proved_functions", lambda search: (-0.5, 0.125, seen.get("sure", True)))
     found = minimum.minimise_phi(Slope(cost=1000), np.array(low), np.array(high), **options)
     return found, seen

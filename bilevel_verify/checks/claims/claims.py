@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.decide import Judgement, Tally, guarded, judge, undecided
-from bilevel_verify.checks.claims.evaluate import Evaluator
+from bilevel_verify.checks.claims.evaluate import INDICES, Evaluator
 from bilevel_verify.checks.claims.facts import needs_epochs, rests_on_the_epoch
 from bilevel_verify.checks.claims.formal import holds_formally
 from bilevel_verify.checks.claims.recorded import HOW, NO_ROWS, RecordedRun
@@ -258,7 +257,7 @@ def describe(place: Bound) -> str:
     """A place as text: ``epoch 3, k = 17``."""
     parts = []
     for name, number in place.items():
-        if isinstance(number, int | Fraction):
+        if type(number) is int or isinstance(number, INDICES):
             parts.append(f"epoch {number}" if name == "t" else f"{name} = {number}")
     return ", ".join(parts)
 

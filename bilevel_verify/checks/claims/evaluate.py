@@ -27,6 +27,8 @@ from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty, weakest
 
 STILL = (tree.Number, tree.Letter, tree.Add, tree.Multiply, tree.Negate, tree.Divide, tree.Power, tree.Call)
 """What formulas of letters alone are made of."""
+INDICES = (int, Fraction)
+"""Types of what an index may be bound to."""
 
 
 class Functions(Protocol):
@@ -78,7 +80,7 @@ class Evaluator(TreeEvaluator):
         self.definitions = dict(definitions or {})
         self.functions, self.sequences = functions, sequences
         self.certainty: Certainty = "proved"
-        self._depends: dict[int, tuple[tree.Node, frozenset[str]]] = {}
+        self._depends: dict[int, tuple[tree.Node, tuple[str, ...]]] = {}
         self._memory: dict[Any, Any] = {}
         self._open: list[str] = []
 
@@ -222,18 +224,22 @@ class Evaluator(TreeEvaluator):
 
     def entry(self, base: str, indices: Sequence[tree.Node]) -> Evaluate:
         """``base[k]`` of the epoch in force, ``base[t, k]``."""
-        parts = [self.compile(index) for index in indices]
-        if len(parts) > 2:
+        if len(indices) > 2:
             raise EvaluationError(f"{base} has too many indices")
+        parts = [self._index(index, base) for index in indices]
 
         def recorded(bound: Bound) -> Value:
             if self.sequences is None:
                 raise EvaluationError("not recorded")
-            numbers = [v.integer(part(bound), f"an index of {base}") for part in parts]
-            epoch = numbers[0] if len(numbers) == 2 else bound.get("t", 0)
-            return self.sequences.entry(base, int(epoch), numbers[-1])
+            k = parts[-1](bound)
+            epoch = parts[0](bound) if len(parts) == 2 else bound.get("t", 0)
+            return self.sequences.entry(base, int(epoch), k)
 
         return recorded
+
+    def _index(self, node: tree.Node, base: str) -> Callable[[Bound], int]:
+        part, what = self.compile(node), f"an index of {base}"
+        return self.whole(node, lambda bound: v.integer(part(bound), what))
 
     def power(self, node: tree.Power) -> Evaluate:
         """``base ** exponent``; no root is taken of a squared norm."""
@@ -317,14 +323,13 @@ class Evaluator(TreeEvaluator):
         for name in self._names(node):
             if name in bound:
                 value = bound[name]
-                if isinstance(value, int | Fraction):
-                    parts.append((name, value))
-                else:
+                if type(value) is not int and not isinstance(value, INDICES):
                     return None
-        return id(node), tuple(sorted(parts))
+                parts.append((name, value))
+        return id(node), tuple(parts)
 
-    def _names(self, node: tree.Node) -> frozenset[str]:
-        """Names that the value of a tree may depend on, through definitions; ``t`` wherever the run is mentioned."""
+    def _names(self, node: tree.Node) -> tuple[str, ...]:
+        """Sorted names that a tree may depend on, through definitions; ``t`` wherever the run is mentioned."""
         found = self._depends.get(id(node))
         if found is None:
             names: set[str] = {"t"}
@@ -336,7 +341,7 @@ class Evaluator(TreeEvaluator):
                         seen.add(name)
                         todo.append(self.definitions[name])
             # the tree is kept, so that its id stays its own
-            found = self._depends[id(node)] = (node, frozenset(names))
+            found = self._depends[id(node)] = (node, tuple(sorted(names)))
         return found[1]
 
 

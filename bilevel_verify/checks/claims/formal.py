@@ -11,11 +11,12 @@ difference of their matrices (Weyl), and every common factor must be certain to 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from math import isfinite
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from flint import arb
 
@@ -29,8 +30,8 @@ from bilevel_verify.theorems.card_parts import Link
 
 MOST_NORMS = 5
 """Norms on the upper side among which a triangle inequality is looked for."""
-Combination = frozenset[tuple[Any, Fraction]]
-"""A vector or a matrix: name of a part -> its coefficient, none of them 0."""
+Combination = frozenset[tuple[int, Fraction]]
+"""A vector or a matrix: number of a part -> its coefficient, none of them 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Term:
     """``coefficient * factors``, times the norm, or the least eigenvalue, of ``what`` (``kind`` says which)."""
 
     coefficient: Fraction
-    factors: tuple[Any, ...] = ()
+    factors: tuple[int, ...] = ()
     kind: str = ""
     what: Combination = frozenset()
 
@@ -66,18 +67,53 @@ def holds_formally(link: Link, found: Judgement, evaluator: Evaluator, place: Bo
         evaluator.note(before)
 
 
+@dataclass(slots=True)
+class _Trees:
+    """Trees of one interpreter with their numbers, the same for equal trees at every place: a tree is hashed once."""
+
+    nodes: list[tree.Node] = field(default_factory=list)
+    numbers: dict[tree.Node, int] = field(default_factory=dict)
+    known: dict[int, tuple[tree.Node, int]] = field(default_factory=dict)
+    built: dict[tuple[str, int], tree.Node] = field(default_factory=dict)
+
+    def number(self, node: tree.Node) -> int:
+        """The number of a tree; it is kept, so that its id stays its own."""
+        found = self.known.get(id(node))
+        if found is None:
+            number = self.numbers.setdefault(node, len(self.nodes))
+            self.nodes += [node] if number == len(self.nodes) else []
+            found = self.known[id(node)] = (node, number)
+        return found[1]
+
+    def root(self, base: tree.Node) -> tree.Node:
+        """``sqrt(base)``, one object."""
+        return self.built.setdefault(("sqrt", self.number(base)), tree.Call("sqrt", (base,)))
+
+    def inverse(self, node: tree.Node) -> tree.Node:
+        """``1/node``, one object."""
+        return self.built.setdefault(("1/", self.number(node)), tree.Divide(tree.Number(Fraction(1)), node))
+
+
+_TREES: WeakKeyDictionary[Evaluator, _Trees] = WeakKeyDictionary()
+
+
 class _Form:
     """The terms of trees at one place."""
 
     def __init__(self, evaluator: Evaluator, place: Bound, equal: bool = False) -> None:
         self.evaluator, self.place, self.equal = evaluator, place, equal
-        self.values: dict[tree.Node, Any] = {}
+        self.trees = _TREES.setdefault(evaluator, _Trees())
+        self.values: dict[int, Any] = {}
 
     def value(self, node: tree.Node) -> Any:
-        """The value of a tree; it is kept, so that its id stays its own."""
-        if node not in self.values:
-            self.values[node] = self.evaluator.value(node, self.place)
-        return self.values[node]
+        """The value of a tree here."""
+        return self.of(self.trees.number(node))
+
+    def of(self, number: int) -> Any:
+        """The value of the tree with this number here."""
+        if number not in self.values:
+            self.values[number] = self.evaluator.value(self.trees.nodes[number], self.place)
+        return self.values[number]
 
     # --- sides --------------------------------------------------------------------------------------------------------
 
@@ -98,7 +134,7 @@ class _Form:
                 sign, one = (sign, one) if one.coefficient > 0 else (-sign, replace(one, coefficient=-one.coefficient))
                 return [_times(one, term) for term in self.terms(top, sign)]
             case tree.Power(base=base, exponent=power) if self.value(power) == Fraction(1, 2):
-                return self.scalar(tree.Call("sqrt", (base,)), sign)
+                return self.scalar(self.trees.root(base), sign)
             case tree.Call(function="norm", arguments=(part,)):
                 return [self.norm(part, sign)]
             case tree.Call(function="lambda_min", arguments=(part,)):
@@ -112,7 +148,7 @@ class _Form:
     def scalar(self, node: tree.Node, sign: Fraction) -> list[Term]:
         """A scalar by its value: a coefficient where it is rational, a factor elsewhere."""
         found = v.as_scalar(self.value(node))
-        return [Term(sign * found)] if isinstance(found, Fraction) else [Term(sign, (node,))]
+        return [Term(sign * found)] if isinstance(found, Fraction) else [Term(sign, (self.trees.number(node),))]
 
     def reciprocal(self, node: tree.Node) -> Term:
         """One over a scalar that is not 0."""
@@ -120,7 +156,7 @@ class _Form:
         if isinstance(found, Fraction):
             return Term(1 / found)
         if bool(found > 0):
-            return Term(Fraction(1), (tree.Divide(tree.Number(Fraction(1)), node),))
+            return Term(Fraction(1), (self.trees.number(self.trees.inverse(node)),))
         raise NotFormal
 
     def norm(self, part: tree.Node, sign: Fraction) -> Term:
@@ -146,7 +182,7 @@ class _Form:
         found = self.value(node)
         if not isinstance(found, v.Vector | v.Matrix):
             raise NotFormal
-        same = next((other for other, value in self.values.items() if value is found), node)
+        same = next(other for other, value in self.values.items() if value is found)
         return frozenset({(same, Fraction(1))})
 
     # --- the relation -------------------------------------------------------------------------------------------------
@@ -155,7 +191,7 @@ class _Form:
         """Whether the sum of the terms is at least 0 (of an equality: is 0) for all values of what they name."""
         groups: dict[tuple[Any, ...], dict[tuple[str, Combination], Fraction]] = {}
         for term in terms:
-            group = groups.setdefault(tuple(sorted(term.factors, key=repr)), {})
+            group = groups.setdefault(tuple(sorted(term.factors)), {})
             key = term.kind, term.what
             group[key] = group.get(key, Fraction(0)) + term.coefficient
         for factors, group in groups.items():
@@ -166,9 +202,9 @@ class _Form:
                 return False
         return True
 
-    def is_positive(self, factor: tree.Node) -> bool:
+    def is_positive(self, factor: int) -> bool:
         """Whether a factor is certain to be at least 0."""
-        found = v.as_scalar(self.value(factor))
+        found = v.as_scalar(self.of(factor))
         return bool(found >= 0) if isinstance(found, arb) else found >= 0
 
 
@@ -204,7 +240,7 @@ def _times(a: Term, b: Term) -> Term:
 
 def _unsigned(one: Combination) -> Combination:
     """Of a combination and its negative always the same one."""
-    return min(one, _scaled(one, Fraction(-1)), key=lambda either: sorted(map(repr, either)))
+    return min(one, _scaled(one, Fraction(-1)), key=sorted)
 
 
 def _scaled(one: Combination, factor: Fraction) -> Combination:

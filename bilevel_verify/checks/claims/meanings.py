@@ -16,8 +16,10 @@ def signed_sum(values: Sequence[Value], signs: Sequence[bool]) -> Value:
     """A signed sum; one object added and subtracted cancels exactly, and exact zeros leave the others as they are."""
     kept: list[tuple[Value, bool]] = []
     for value, negative in zip(values, signs):
-        twin = next((n for n, (other, sign) in enumerate(kept) if other is value and sign != negative), None)
-        if twin is not None and not isinstance(value, Fraction):
+        twin = None
+        if type(value) is not Fraction:
+            twin = next((n for n, (other, sign) in enumerate(kept) if other is value and sign != negative), None)
+        if twin is not None:
             zero = v.multiply(Fraction(0), value)
             kept[twin] = (zero, False)
         elif kept and v.is_zero(value):

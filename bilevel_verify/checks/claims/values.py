@@ -95,10 +95,16 @@ def is_exact(value: Scalar) -> bool:
 # --- arithmetic -------------------------------------------------------------------------------------------------------
 
 
+NUMBERS = frozenset((Fraction, arb))
+"""Types of scalars. Asking for them is quick; ``isinstance`` of a ``Fraction`` is not, where it is none."""
+
+
 def add(left: Value, right: Value) -> Value:
     """Sum of two scalars, vectors or matrices of one shape."""
     if type(left) is type(right) is arb:  # most of what a run is judged with
         return left + right
+    if type(left) in NUMBERS and type(right) in NUMBERS:
+        return exact.add(left, right)
     match left, right:
         case Vector(), Vector():
             same_shape(len(left), len(right))
@@ -118,8 +124,8 @@ def add(left: Value, right: Value) -> Value:
 
 def negate(value: Value) -> Value:
     """The negative of a scalar, vector or matrix."""
-    if type(value) is arb:
-        return -value
+    if type(value) in NUMBERS:
+        return -value  # type: ignore[operator]
     match value:
         case Vector(entries):
             return Vector(tuple(-a for a in entries))
@@ -134,6 +140,8 @@ def multiply(left: Value, right: Value) -> Value:
     """Product of scalars, or of a scalar with a vector, matrix or tensor (``*`` of the language)."""
     if type(left) is type(right) is arb:
         return left * right
+    if type(left) in NUMBERS and type(right) in NUMBERS:
+        return right if _is_one(left) else left if _is_one(right) else exact.multiply(left, right)
     match left, right:
         case Vector() | Matrix() | Tensor(), Vector() | Matrix() | Tensor():
             raise EvaluationError("'*' between two vectors or matrices; '@' or dot is meant")
@@ -156,9 +164,9 @@ def multiply(left: Value, right: Value) -> Value:
 
 def divide(top: Value, bottom: Value) -> Value:
     """Quotient; a denominator that may be zero has no value."""
-    if isinstance(bottom, Fraction) and bottom == 1:
+    if _is_one(bottom):
         return top
-    if isinstance(top, Vector | Matrix | Tensor):
+    if type(top) not in NUMBERS and isinstance(top, Vector | Matrix | Tensor):
         return multiply(exact.divide(Fraction(1), as_scalar(bottom)), top)
     return exact.divide(as_scalar(top), as_scalar(bottom))
 
@@ -173,7 +181,7 @@ def power(base: Value, exponent: Value) -> Scalar:
 
 def square_root(value: Value) -> Scalar:
     """Square root; an exact rational square stays exact, a ball that dips below zero by rounding is cut there."""
-    if isinstance(value, Fraction):
+    if type(value) is Fraction:
         return exact.power(value, Fraction(1, 2))
     number = scalar_ball(value)
     if number < 0:
@@ -187,7 +195,7 @@ def square_root(value: Value) -> Scalar:
 
 def as_scalar(value: Any) -> Scalar:
     """A scalar as it is, exact or not; vectors, matrices and answers are refused."""
-    return value if isinstance(value, Fraction) else scalar_ball(value)
+    return value if type(value) in NUMBERS else scalar_ball(value)
 
 
 def scalar_ball(value: Any) -> arb:
@@ -217,12 +225,13 @@ def is_zero(value: Value) -> bool:
     """Whether a value is exactly zero."""
     if type(value) is arb:
         return bool(value.is_zero())
-    match value:
-        case Fraction():
-            return not value.numerator
-        case Vector(entries):
-            return all(a.is_zero() for a in entries)
-    return False
+    if type(value) is Fraction:
+        return not value.numerator
+    return type(value) is Vector and all(a.is_zero() for a in value.entries)
+
+
+def _is_one(value: Value) -> bool:
+    return type(value) is Fraction and value.numerator == value.denominator
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 DIGITS = 50
 HIGH_BITS = 512
 MOST_CALLS = 150_000
-"""Oracle calls of a run in many digits (some 20 seconds)."""
-SHORT = 30_000
+"""Oracle calls of a run in many digits (some 5 seconds)."""
+SHORT = 100_000
 """Oracle calls of a run that is repeated as a whole to show that rounding breaks a relation (some 4 seconds)."""
 VISIBLE = 1e-15
 """Relative violation below which the run in 50 digits shows an equality, not a counterexample."""

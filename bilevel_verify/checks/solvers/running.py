@@ -65,6 +65,9 @@ def make_run(
     """
     if callable(method):
         return run_own(problem, method, parameters, x0, options, restarts_of(statement))
+    from bilevel_verify.methods.interpreted import found_long
+    from bilevel_verify.methods.solve import find_method
+
     name = method_name(method, statement)
     if name is None:
         raise InputError(f"{card.key}/{statement.id} names no method; give one with method=")
@@ -79,6 +82,7 @@ def make_run(
             run = _whole(problem, name, parameters, x0, {**given, "budget": short, "compiled": False})
             if run.status != "budget" or short == budget:
                 return run
+            found_long(problem, find_method(name, parameters))
             if problem.name:
                 _LONG.add((problem.name, name))
     return _whole(problem, name, parameters, x0, given)

@@ -40,21 +40,21 @@ def approximate_inverse(
         raise ParameterError(f"a Chebyshev approximation needs 0 < low <= high, not low = {low!r}, high = {high!r}")
     scale = 1 / (2 * high) if literal else 1
     if low == high:
-        return scale * (v / low)
+        return v / low * scale
     root = square_root(low / high)
     ratio, coefficient = (root - 1) / (root + 1), 2 / square_root(low * high)
 
     def shifted(u: Array) -> Array:
-        return (2 * product(u) - (high + low) * u) / (high - low)
+        return (2 * product(u) - u * (high + low)) / (high - low)
 
-    before, total = v, coefficient / 2 * v
+    before, total = v, v * (coefficient / 2)
     now = shifted(v) if order > 0 else v
     for k in range(1, order + 1):
         coefficient = coefficient * ratio
-        total = total + coefficient * now
+        total = total + now * coefficient
         if k < order:
             before, now = now, 2 * shifted(now) - before
-    return scale * total
+    return total * scale
 
 
 def error_bound(low: float, high: float, order: int) -> float:

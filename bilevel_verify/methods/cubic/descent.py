@@ -37,10 +37,10 @@ class ArrayOperator:
         s, slope = 0 * g, g
         for k in range(steps):
             if small < 0 or k > 0:
-                slope = g + self.product(s) + M / 2 * norm(s) * s
+                slope = g + self.product(s) + s * (M / 2 * norm(s))
             if norm(slope) <= small:
                 break
-            s = s - eta * slope
+            s = s - slope * eta
             if not all_finite(s):
                 break
         return s
@@ -83,7 +83,7 @@ def cubic_solver(
     if size >= L * L / M:
         curvature = gradient @ operator.product(gradient) / (M * size * size)
         radius = -curvature + square_root(curvature * curvature + 2 * size / M)
-        s = -radius / size * gradient
+        s = gradient * (-radius / size)
         return Descent(s, model_value(gradient, operator, M, s), cauchy=True)
     s = operator.descend(gradient + noise(), M, 1 / (20 * L), steps, ALL_STEPS)
     return Descent(s, model_value(gradient, operator, M, s))

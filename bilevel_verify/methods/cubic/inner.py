@@ -30,8 +30,8 @@ def accelerated(gradient: Callable[[Array], Array], start: Array, K: int, l: Num
     theta = (root - 1) / (root + 1)
     z, ahead = start, start
     for _ in range(K):
-        following = ahead - eta * gradient(ahead)
-        ahead = following + theta * (following - z)
+        following = ahead - gradient(ahead) * eta  # a number of mpmath on the left would look at the array first
+        ahead = following + (following - z) * theta
         z = following
     return z
 
@@ -102,7 +102,7 @@ class InnerSolver:
         if self._machine(x):
             return self._compiled(x, z, K, l, kappa, PENALTY, lam)
         o = self.oracles
-        return accelerated(lambda y: o.grad_y_f(x, y) + lam * o.grad_y_g(x, y), z, K, l, kappa)
+        return accelerated(lambda y: o.grad_y_f(x, y) + o.grad_y_g(x, y) * lam, z, K, l, kappa)
 
     def _machine(self, x: Array) -> bool:
         if self._functions is None and not is_precise(x) and self.oracles.worth_compiling(NEEDS):

@@ -68,7 +68,7 @@ class Penalty:
         self.state.w = self.solver.lower(x, self.state.w, q["K1"], q["l1"], q["kappa1"])
         self.state.y = self.solver.penalty(x, self.state.y, q["K2"], q["l2"], q["kappa2"], lam)
         y, w = self.state.y, self.state.w
-        return o.grad_x_f(x, y) + lam * (o.grad_x_g(x, y) - o.grad_x_g(x, w))
+        return o.grad_x_f(x, y) + (o.grad_x_g(x, y) - o.grad_x_g(x, w)) * lam
 
     def hessian(self, x: Array) -> Array:
         """(6), with one Hessian of f at (x, y) and Hessians of g at (x, y) and (x, w)."""
@@ -76,9 +76,9 @@ class Penalty:
         f_xx, f_xy, f_yy = self.oracles.hess_f(x, y)
         g_xx, g_xy, g_yy = self.oracles.hess_g(x, y)
         h_xx, h_xy, h_yy = self.oracles.hess_g(x, w)
-        mixed, lower = f_xy + lam * g_xy, f_yy + lam * g_yy
-        penalty = f_xx + lam * (g_xx - h_xx) - schur(mixed, lower, "the penalty function")
-        return penalty + lam * schur(h_xy, h_yy, "g")
+        mixed, lower = f_xy + g_xy * lam, f_yy + g_yy * lam
+        penalty = f_xx + (g_xx - h_xx) * lam - schur(mixed, lower, "the penalty function")
+        return penalty + schur(h_xy, h_yy, "g") * lam
 
     def inner(self) -> Mapping[str, Array]:
         """See :class:`Model`."""

@@ -49,18 +49,18 @@ class PenaltyProducts(Penalty):
         o, lam, q, y, w = self.oracles, self.lam, self.letters, self.state.y, self.state.w
         lifted, dx = np.concatenate([v, 0 * y]), len(x)
         f_v, g_v, h_v = o.hvp_f(x, y, lifted), o.hvp_g(x, y, lifted), o.hvp_g(x, w, lifted)
-        mixed = f_v[dx:] + lam * g_v[dx:]
+        mixed = f_v[dx:] + g_v[dx:] * lam
 
         def lower(u: Array) -> Array:
             return o.hvp_yy_g(x, w, u)
 
         def penalty(u: Array) -> Array:
-            return o.hvp_yy_f(x, y, u) + lam * o.hvp_yy_g(x, y, u)
+            return o.hvp_yy_f(x, y, u) + o.hvp_yy_g(x, y, u) * lam
 
         first = approximate_inverse(lower, self.mu, q["l1"], self.order, h_v[dx:], self.literal)
         second = approximate_inverse(penalty, lam * self.mu / 2, q["l2"], self.order, mixed, self.literal)
-        result = f_v[:dx] + lam * (g_v[:dx] - h_v[:dx]) + lam * o.jvp_xy_g(x, w, first)
-        return result - (o.jvp_xy_f(x, y, second) + lam * o.jvp_xy_g(x, y, second))
+        result = f_v[:dx] + (g_v[:dx] - h_v[:dx]) * lam + o.jvp_xy_g(x, w, first) * lam
+        return result - (o.jvp_xy_f(x, y, second) + o.jvp_xy_g(x, y, second) * lam)
 
 
 class DanskinProducts(Danskin):

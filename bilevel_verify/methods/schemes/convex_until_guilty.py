@@ -6,11 +6,10 @@ f_hat at x_j, and one whose first number is f(y_j). f_hat(x) = f(x) + alpha ||x 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from bilevel_verify.methods.kernels.scalars import square_root
+from bilevel_verify.methods.kernels.scalars import exponential, square_root
 from bilevel_verify.methods.kernels.state import HISTORY_FULL, LAST, OK, STATIONARY, Ask, Memory, Progress, Real
 from bilevel_verify.methods.kernels.steps import (
     advance,
@@ -281,7 +280,7 @@ def ready_letters(at: Progress, letters: Any, given: Mapping[str, Any]) -> None:
     letters.L_hat = L + 2 * alpha
     root = square_root(letters.L_hat / alpha)
     letters.omega = (root - 1) / (root + 1)
-    letters.factor = math.exp(-1.0 / root) if isinstance(at.one, float) else at.one.context.exp(-1 / root)
+    letters.factor = exponential(-1 / root)
 
 
 register_scheme(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from bilevel_verify.methods.kernels.scalars import power
 from bilevel_verify.methods.kernels.state import OK, STATIONARY, Ask, Memory, Real
 from bilevel_verify.methods.kernels.steps import (
     advance,
@@ -85,7 +86,7 @@ def general_smoothness(ask: Ask, m: Memory) -> int:
             return code
         for i in range(len(x)):
             w[i] = x[i] + one * k / (k + 1) * (x[i] - x_old[i])
-        if (one * (k + 1)) ** (4 + nu_f) * H_nu * H_nu * at.path**nu_f > L * L:
+        if power(one * (k + 1), 4 + nu_f) * H_nu * H_nu * power(at.path, nu_f) > L * L:
             last_row(m, s)
             next_epoch(at)
         elif at.tested == 1:

@@ -87,6 +87,7 @@ class Search:
     upper: float
     tolerance: float
     floor: float = np.inf
+    patience: int = PATIENCE_UNBOUNDED
     count: int = 0
     low: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     high: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
@@ -105,7 +106,13 @@ class Search:
 
 @np.errstate(all="ignore")
 def minimise_phi(
-    objective: Objective, low: FloatArray, high: FloatArray, tolerance: float = 1e-12, budget: int | None = None
+    objective: Objective,
+    low: FloatArray,
+    high: FloatArray,
+    tolerance: float = 1e-12,
+    budget: int | None = None,
+    near: FloatArray | None = None,
+    patience: int = PATIENCE_UNBOUNDED,
 ) -> Minimum:
     """Enclose the infimum of phi over the box ``[low, high]`` (ends may be infinite).
 
@@ -115,11 +122,13 @@ def minimise_phi(
     low, high : shape (dx,).
     tolerance : relative gap at which boxes are given up.
     budget : most boxes to examine; None chooses by the size of the programs.
+    near : a point that is probably close to the minimiser, shape (dx,): fewer starts are tried then.
+    patience : waves without a better lower bound after which a search of an unbounded box gives up.
     """
-    best, upper = attained_value(objective, low, high)
+    best, upper = attained_value(objective, low, high, 256 if near is None else STARTS_BESIDE, near)
     if budget is None:
         budget = _default_budget(objective)
-    search = Search(objective, best, upper, tolerance)
+    search = Search(objective, best, upper, tolerance, patience=patience)
     bounds, _ = lower_bounds(objective, low[None], high[None], best)
     search.low, search.high, search.bounds, search.count = low[None], high[None], bounds, 1
     _run(search, budget)
@@ -140,6 +149,8 @@ def minimise_phi(
 
 
 MOST_LEAVES = 6000
+STARTS_BESIDE = 32
+"""Starts of a descent beside a point that is probably close to the minimiser."""
 
 
 def _with_proved_functions(search: Search) -> tuple[float, float, bool]:
@@ -155,12 +166,14 @@ def _with_proved_functions(search: Search) -> tuple[float, float, bool]:
 
 
 def attained_value(
-    objective: Objective, low: FloatArray, high: FloatArray, starts: int = 256
+    objective: Objective, low: FloatArray, high: FloatArray, starts: int = 256, near: FloatArray | None = None
 ) -> tuple[FloatArray, float]:
     """Best point of a multi-start descent and a proved upper bound of phi there (inf if nothing could be proved)."""
     sample = start_points(low, high, starts if objective.cost <= 20000 else 16)
+    if near is not None and np.all((low <= near) & (near <= high)):
+        sample = np.vstack([sample, near])
     value = objective.float_values(sample)
-    order = np.argsort(value)[: 24 if objective.dx <= 4 else 8]
+    order = np.argsort(value)[: 24 if objective.dx <= 4 and near is None else 8]
     final = descend(objective, sample[order], low, high, 40) if objective.smooth else sample[order]
     candidates = np.vstack([final, sample[order]])
     ranked = candidates[np.argsort(objective.float_values(candidates), kind="stable")]
@@ -177,13 +190,16 @@ def _default_budget(objective: Objective) -> int:
 def _run(search: Search, budget: int) -> None:
     """Split the boxes that may still hold smaller values, widest side first, in waves."""
     best_lower, since = search.lower, 0
-    patience = PATIENCE if np.all(np.isfinite(search.low)) and np.all(np.isfinite(search.high)) else PATIENCE_UNBOUNDED
+    patience = PATIENCE if np.all(np.isfinite(search.low)) and np.all(np.isfinite(search.high)) else search.patience
     while search.count < budget and search.bounds.size and since < patience:
         keep = search.bounds < search.cutoff
         search.floor = min(search.floor, float(np.min(search.bounds[~keep], initial=np.inf)))
         search.leaves.append((search.low[~keep], search.high[~keep]))
         search.low, search.high, search.bounds = search.low[keep], search.high[keep], search.bounds[keep]
         order = np.argsort(search.bounds)[: min(1024, max(1, (budget - search.count) // 2))]
+        hopeless = search.bounds[order] == -np.inf
+        if np.any(hopeless):  # no other box can raise the lower bound
+            order = order[hopeless]
         low, high, stuck = split(search.low[order], search.high[order], search.objective.far)
         rest = np.setdiff1d(np.arange(search.bounds.size), order)
         parents = np.repeat(search.bounds[order][~stuck], 2)

@@ -107,6 +107,11 @@ def _single_point(objective: Smooth, reduced: Reduced) -> Solution:
     return Solution(z, np.empty(0), value, np.zeros(len(reduced.b) + len(reduced.balls)), 0.0, max(excess, 0.0), 0.0)
 
 
+CENTRES_KEPT = 64
+_CENTRES: dict[int, tuple[Reduced, FloatArray]] = {}
+"""Sets, kept so that their ids stay their own, and the centres of their polyhedra."""
+
+
 def interior_point(constraints: Constraints) -> FloatArray | None:
     """A point with ``c(u) < 0`` everywhere; None if the set has no interior (but a point).
 
@@ -117,7 +122,12 @@ def interior_point(constraints: Constraints) -> FloatArray | None:
     InfeasibleError : the set is empty.
     """
     reduced = constraints.reduced
-    u = _chebyshev_centre(reduced)
+    found = _CENTRES.get(id(reduced))
+    if found is None or found[0] is not reduced:  # one set, many points to project: one linear program
+        if len(_CENTRES) >= CENTRES_KEPT:
+            _CENTRES.clear()
+        found = _CENTRES[id(reduced)] = (reduced, _chebyshev_centre(reduced))
+    u = found[1].copy()
     if not reduced.balls:
         return u
     if np.all(constraints.values(u) < -1e-6):
