@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from seeds import SEED
 
 import bilevel_verify as bv
 from bilevel_verify.truth.lower_level.starts import places
@@ -51,6 +52,18 @@ NEEDLES = {
 def test_a_needle_that_no_point_meets(g: str) -> None:
     t = bv.truth(bv.bilevel(f="y1", g=g, x="x1", y="y1"))
     assert float(t.y_star([0.0]).value[0]) == pytest.approx(NEEDLES[g], abs=1e-3)
+
+
+@pytest.mark.seeded
+def test_random_needles() -> None:
+    """A parabola with one needle of a width of 10^-2 to 10^-4 that is deeper than its middle."""
+    rng = np.random.default_rng(SEED)
+    for _ in range(4):
+        place, sharp = round(float(rng.uniform(-3, 3)), 3), round(10 ** float(rng.uniform(2, 4)))
+        depth, scale = round(place**2 + float(rng.uniform(0.5, 3)), 3), rng.choice(["1", "1/10**6", "1000"])
+        g = f"{scale}*(y1**2 - {depth}/(1 + ({sharp}*(y1 - ({place})))**2) - x1*y1/10**6)"
+        found = bv.truth(bv.bilevel(f="y1", g=g, x="x1", y="y1")).y_star([0.0])
+        assert float(found.value[0]) == pytest.approx(place, abs=1e-2), g
 
 
 def test_the_lowest_minimiser_of_the_penalised_lower_level() -> None:
