@@ -88,9 +88,11 @@ def _drift(one: Run | None, other: Run) -> float:
     largest = 0.0
     for name, values in other.trace.sequences.items():
         known = one.trace.sequences.get(name)
-        for mine, row in pairs if known is not None else ():
-            gaps = np.abs(np.asarray(known[mine] - values[row], dtype=float))
-            sizes = 1.0 + np.abs(np.asarray(values[row], dtype=float))
+        if known is None:
+            continue
+        for mine, row in pairs:
+            gaps = np.abs(np.asarray(known[mine] - values[row], dtype=np.float64))
+            sizes = 1.0 + np.abs(np.asarray(values[row], dtype=np.float64))
             largest = max(largest, float(np.max((gaps / sizes)[np.isfinite(gaps)], initial=0.0)))
     return largest
 

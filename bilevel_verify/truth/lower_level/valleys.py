@@ -40,8 +40,12 @@ class _Boxes:
         return _Boxes(self.row[which], self.low[which], self.high[which], self.bound[which])
 
     def joined(self, other: _Boxes) -> _Boxes:
-        pairs = ((self.row, other.row), (self.low, other.low), (self.high, other.high), (self.bound, other.bound))
-        return _Boxes(*(np.concatenate(pair) for pair in pairs))
+        return _Boxes(
+            np.concatenate([self.row, other.row]),
+            np.concatenate([self.low, other.low]),
+            np.concatenate([self.high, other.high]),
+            np.concatenate([self.bound, other.bound]),
+        )
 
 
 def low_valleys(hills: Landscape, X: FloatArray, low: FloatArray, high: FloatArray, values: FloatArray) -> FloatArray:
@@ -51,8 +55,8 @@ def low_valleys(hills: Landscape, X: FloatArray, low: FloatArray, high: FloatArr
         return found
     least = np.where(np.isfinite(values), values, np.inf)
     row = np.arange(len(X))
-    ends = [np.tile(np.clip(end, -FAR, FAR), (len(X), 1)) for end in (low, high)]
-    open_, spent = _Boxes(row, *ends, np.full(len(X), -np.inf)), 0
+    first, last = (np.tile(np.clip(end, -FAR, FAR), (len(X), 1)) for end in (low, high))
+    open_, spent = _Boxes(row, first, last, np.full(len(X), -np.inf)), 0
     while open_.row.size and spent < MOST_BOXES + MOST_OF_ROW * len(X):
         order = np.argsort(open_.bound, kind="stable")
         chosen, open_ = open_.pick(order[:AT_ONCE]), open_.pick(order[AT_ONCE:])
