@@ -91,7 +91,8 @@ def _drift(one: Run | None, other: Run) -> float:
         if known is None:
             continue
         for mine, row in pairs:
-            gaps = np.abs(np.asarray(known[mine] - values[row], dtype=np.float64))
+            with np.errstate(all="ignore"):  # entries that a method does not define, or that overflowed
+                gaps = np.abs(np.asarray(known[mine] - values[row], dtype=np.float64))
             sizes = 1.0 + np.abs(np.asarray(values[row], dtype=np.float64))
             largest = max(largest, float(np.max((gaps / sizes)[np.isfinite(gaps)], initial=0.0)))
     return largest
