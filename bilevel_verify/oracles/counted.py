@@ -55,8 +55,17 @@ def exhausted(counts: Counts) -> bool:
 
 
 @inlined
+def lacks(counts: Counts, calls: int) -> bool:
+    """Whether fewer calls are left, before they are made: who asks no further has used up the budget, moves nothing."""
+    if counts[CALLS] + calls <= counts[BUDGET]:
+        return False
+    counts[EXHAUSTED] = 1
+    return True
+
+
+@inlined
 def spent(counts: Counts) -> bool:
-    """Whether no call is left, before one is made: who asks no further has used up the budget and moves nothing."""
+    """Whether no call is left."""
     if counts[CALLS] < counts[BUDGET]:
         return False
     counts[EXHAUSTED] = 1

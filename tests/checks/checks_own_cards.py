@@ -16,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 
 import bilevel_verify as bv
@@ -397,8 +398,27 @@ def conditions(rng: random.Random) -> Iterator[Question]:
         yield Question("condition", problem, card, allowed, options, at_best="computed")
 
 
+def led_elsewhere(rng: random.Random) -> Iterator[Question]:
+    """x - 4 sin(x) multiplies errors by up to 5: where the run in exact arithmetic ends no run in 50 digits may know.
+
+    What holds on the points that were recorded may be said; what is refuted is false in exact arithmetic.
+    """
+    steps, start = rng.choice((5, 40, 100, 200, 400)), round(rng.uniform(0.2, 1.5), 3)
+    problem = bv.single_level(f="-cos(x1)", x="x1", domain={"x1": (-(10**6), 10**6)})
+    with mp.workdps(60 + steps):
+        end = mp.mpf(start)
+        for _ in range(steps):
+            end -= 4 * mp.sin(end)
+        value = -mp.cos(end)
+    for op, true in (("<=", value <= 0), (">=", value >= 0)):
+        card = card_of(claim_of("run", "f(x[N])", op, "0*V"), "4", steps)
+        allowed = TRUE if true else FALSE if steps < 20 else FALSE | TRUE
+        yield Question("elsewhere", problem, card, allowed, {"x0": [start]})
+
+
 MAKERS = (
     tight, steps_of, hypothesis_off, letter_set, budget_cut, own_solver, two_levels, misbehaving, conditions,
+    led_elsewhere,
 )  # fmt: skip
 
 

@@ -57,9 +57,13 @@ def judged_of(claim: Claim, tally: Tally) -> Judged:
 
 
 def recorded(status: str = "finished", calls: int = 5) -> Any:
-    return SimpleNamespace(
-        run=SimpleNamespace(status=status, counts={"grad_f": calls - 1, "hvp": 1}), epochs=[0], k_end=lambda t: 6
-    )
+    run = SimpleNamespace(status=status, counts={"grad_f": calls - 1, "hvp": 1}, trace=trace_of(0.5))
+    return SimpleNamespace(run=run, epochs=[0], k_end=lambda t: 6)
+
+
+def trace_of(*points: float) -> Any:
+    count = len(points)
+    return SimpleNamespace(epoch=[0] * count, k=range(count), sequences={"x": np.array(points).reshape(count, 1)})
 
 
 class Again:
@@ -97,6 +101,7 @@ def case_of(method: Any = None, digits: int | None = None, trajectory: Any = Non
     instance: Any = SimpleNamespace(problem="problem", truth="truth", local=())
     case = Case(request, instance, None, [], {}, digits=digits)  # type: ignore[arg-type]
     case.trajectory = trajectory or recorded()
+    case.run = recorded().run
     case.functions = SimpleNamespace(lam="lam")  # type: ignore[assignment]
     return case
 
@@ -174,6 +179,21 @@ def test_a_run_that_has_many_digits_already_is_not_repeated(monkeypatch: pytest.
     assert confirm.confirmed(case_of(digits=60), close, "broken")[0] == "undecided"
 
 
+@pytest.mark.parametrize(("why", "verdict"), [("", "refuted"), ("its start moves nothing", "undecided")])
+def test_a_solver_of_a_user_may_round_in_many_digits_from_the_start(
+    monkeypatch: pytest.MonkeyPatch, why: str, verdict: str
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(confirm, "_rounds", lambda case, run, digits: asked.append((run, digits)) or why)
+    case = case_of(own, digits=60)
+    found, reason = confirm.confirmed(case, judged_of(claim_of(), violated()), "broken")
+    assert found == verdict
+    assert reason == (
+        f"precision: broken; the solver may round in 60 digits, too: {why}" if why else "broken, in 60 digits"
+    )
+    assert asked == [(case.run, 60)]
+
+
 END = claim_of("run", "norm(output)")
 GROWS, SHRINKS = claim_of("run", "iterations"), claim_of("run", "iterations", ">=", "100")
 
@@ -215,6 +235,45 @@ def test_without_a_run_in_many_digits_nothing_is_published(monkeypatch: pytest.M
     kind = type(error).__name__
     assert found == "undecided"
     assert reason == f"precision: broken in float64; the run in 50 digits is not available ({kind})"
+
+
+# --- runs whose rounding errors decide where they go
+
+
+@pytest.mark.parametrize(
+    ("moved", "verdict"), [(0.0, "holds"), (1e-7, "holds"), (1e-5, "undecided"), (1.0, "undecided")]
+)
+def test_nothing_holds_in_fifty_digits_on_other_points(
+    monkeypatch: pytest.MonkeyPatch, moved: float, verdict: str
+) -> None:
+    """Else a relation and its opposite would both hold: one on the run in float64, one on that in 50 digits."""
+    again, case = Again(monkeypatch, held()), case_of()
+    case.run.trace = trace_of(0.5, 0.25 + moved)  # type: ignore[union-attr,misc]
+    again.trajectory.run.trace = trace_of(0.5, 0.25)
+    assert confirm.confirmed(case, judged_of(claim_of(), violated()), "broken")[0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("fine", "finer", "verdict", "runs"),
+    [(0.25, 9.0, "refuted", [50]), (0.75, 0.75, "refuted", [50, 100]), (0.75, 0.5, "undecided", [50, 100])],
+)
+def test_a_refutation_on_points_that_rounding_moves_needs_twice_as_many_digits(
+    monkeypatch: pytest.MonkeyPatch, fine: float, finer: float, verdict: str, runs: list[int]
+) -> None:
+    again, case, asked = Again(monkeypatch, violated()), case_of(), []
+    case.run.trace = trace_of(0.5, 0.25)  # type: ignore[union-attr,misc]
+
+    def rerun(case: Any, digits: int, calls: int, iterations: int | None) -> Any:
+        asked.append(digits)
+        found = recorded()
+        found.run.trace = trace_of(0.5, fine if digits == 50 else finer)
+        return found
+
+    monkeypatch.setattr(confirm, "rerun", rerun)
+    found, reason = confirm.confirmed(case, judged_of(claim_of(), violated()), "broken")
+    assert (found, asked) == (verdict, runs)
+    assert again.asked[-1][0] == "judged"
+    assert ("rounding decides" in reason) is (verdict == "undecided")
 
 
 # --- a solver of the user that does not compute in many digits
@@ -293,7 +352,7 @@ def test_points_that_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_visible_violations(fine: Tally, visible: bool) -> None:
     assert confirm.is_visible(fine) is visible
-    verdict, reason = confirm._in_digits(60, judged_of(claim_of(), fine), "broken")
+    verdict, reason = confirm._in_digits(case_of(), 60, judged_of(claim_of(), fine), "broken")
     assert (verdict, reason) == (
         ("refuted", "broken, in 60 digits")
         if visible

@@ -40,10 +40,21 @@ def test_an_easy_problem_shows_nothing(deficit):
 
 def test_a_soft_logarithm_is_not_inconsistent():
     counts = [d**1.75 * log(d) for d in DRIVER]
-    rate = judge_order(DRIVER, counts, power(1.75))
+    rate = judge_order(DRIVER, counts, power(1.75), soft=True)
     assert rate.slopes[-1] > 1.75 + 0.05
     assert rate.verdict == "consistent"
     assert rate.drift < 0
+    assert judge_order(DRIVER, counts, power(1.75)).verdict == "uninformative"  # O() hides no logarithm
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_slopes_that_fall_far_above_the_exponent_are_not_consistent(soft):
+    counts = [1000 * (1 - d**-0.3) * d**0.6 for d in DRIVER]  # against eps**2, as of a count that shrinks
+    rate = judge_order(DRIVER, counts, power(-2.0), soft=soft)
+    assert rate.drift < 0
+    assert rate.slopes[-1] > 0.6
+    assert rate.verdict == "uninformative"
+    assert "above the exponent" in rate.reason
 
 
 def test_a_logarithm_that_is_printed_is_part_of_the_bound():

@@ -370,11 +370,13 @@ def ratio(tmp_path_factory: pytest.TempPathFactory) -> str:
     ],
     ids=["far away", "single", "double", "the gradients alone", "nothing asked"],
 )
+@pytest.mark.parametrize("digits", [None, 60], ids=["floats", "sixty digits"])
 def test_a_second_run_that_rounds_as_the_first_one_did_confirms_nothing(
-    ratio: str, f: str, start: list[float], solver: Any
+    ratio: str, f: str, start: list[float], solver: Any, digits: int | None
 ) -> None:
     problem = bv.single_level(f=f, x="x1" if len(start) == 1 else "x1 x2")
-    row = bv.verify(problem, ratio, x0=start, method=solver).claims[0]
+    given = {} if digits is None else {"digits": digits}
+    row = bv.verify(problem, ratio, x0=start, method=solver, **given).claims[0]
     assert row.verdict == "undecided"
     assert "may round in 50 digits, too" in (row.reason or "")
 

@@ -248,3 +248,41 @@ def test_steps_are_those_that_were_made(tmp_path: Path, steps: str, first: int, 
     verdicts = {name: said(found, name)[0] for name in ("first", "late", "few", "fewer", "passes")}
     wanted = {"first": "holds", "late": "refuted", "few": "holds", "fewer": "refuted", "passes": "holds"}
     assert verdicts == wanted
+
+
+CHAOS = """
+[paper]
+key = "chaos"
+[letters]
+eta = {}
+N = {}
+[settings.s.parameters]
+eta = "4"
+N = "400"
+[[theorem]]
+id = "t"
+method = "gradient-descent"
+settings = ["s"]
+  [[theorem.claim]]
+  id = "below"
+  over = "run"
+  left = "f(x[N])"
+  right = "0"
+  [[theorem.claim]]
+  id = "above"
+  over = "run"
+  left = "0"
+  right = "f(x[N])"
+"""
+
+
+@pytest.mark.parametrize(("start", "steps"), [(0.7, 200), (0.7, 400), (1.3, 200), (0.7, 60)])
+def test_a_run_that_rounding_leads_elsewhere_is_not_repeated_in_its_place(
+    tmp_path: Path, start: float, steps: int
+) -> None:
+    """x - 4 sin(x) doubles errors: after 60 steps float64 has no digit left, after 200 no run in 50 digits has."""
+    path = tmp_path / "chaos.toml"
+    path.write_text(CHAOS.replace("400", str(steps)), encoding="utf-8")
+    problem = bv.single_level(f="-cos(x1)", x="x1", domain={"x1": (-1000000, 1000000)})
+    verdicts = [row.verdict for row in bv.verify(problem, bv.card(path), x0=[start]).claims]
+    assert verdicts in (["undecided", "holds"], ["holds", "undecided"])

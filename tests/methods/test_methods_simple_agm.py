@@ -239,3 +239,17 @@ def test_half_space_ablation_keeps_the_solutions_in_the_cut() -> None:
         at, level = run.trace.sequences[place], np.asarray(run.trace.g_k).ravel()
         for k in range(40):
             assert o.value_g(at[k]) + o.grad_g(at[k])[0] @ (star - at[k]) <= level[k] + 1e-12
+
+
+@pytest.mark.parametrize("levels", ["minimum", "values", "constant", 0.0])
+@pytest.mark.parametrize(
+    "feasible", [bv.Ball(radius=1), bv.Intersection((bv.Ball(radius=1), bv.Box([-1, -1], [1, 1])))]
+)
+def test_no_budget_is_exceeded_and_no_row_moves_nothing(feasible: object, levels: object) -> None:
+    problem = bv.simple_bilevel(f="(x1-2)**2/2 + x2**2/2", g="x1**2/2", x="x1 x2", feasible=feasible)  # type: ignore[arg-type]
+    letters = {"K": 5, "L_g": 1.0, "L_f": 1.0, "g_k": levels}
+    for budget in range(1, 28):
+        run = bv.solve(problem, "agm-bio", x0=[0.5, 0.1], budget=budget, parameters=letters)
+        assert sum(run.counts.values()) <= budget
+        assert len(run.trace.x) == run.iterations + 1
+        assert run.status == ("finished" if run.iterations == 5 else "budget")

@@ -13,7 +13,7 @@ from bilevel_verify.theorems.algorithm import read_program
 from bilevel_verify.theorems.card import Algorithm
 from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.library import load_card
-from bilevel_verify.theorems.pseudocode.assignment import unassigned_paths
+from bilevel_verify.theorems.pseudocode.assignment import path_defects
 from bilevel_verify.theorems.pseudocode.interpreter import interpret
 from bilevel_verify.theorems.reading.reader import read_card
 
@@ -29,8 +29,8 @@ RANGES = {"K": span(0, False), "T": span(1), "Z": span(0)}
 
 
 def found(steps: str) -> list[str]:
-    findings = unassigned_paths(read_program(steps), {"K", "T", "Z", "a", "n"}, RANGES)
-    return sorted(f.message.split(" is read")[0].strip("'") for f in findings)
+    findings = path_defects(read_program(steps), {"K", "T", "Z", "a", "n"}, RANGES)
+    return sorted(f.message.split(" is read")[0].strip("'") for f in findings if f.kind.startswith("unassigned"))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_the_shipped_card_with_an_output_that_its_break_leaves_out() -> None:
     card = load_card("fsba")
     entry = card.entries["algorithm-2"]
     assert isinstance(entry, Algorithm)
-    (finding,) = unassigned_paths(entry.program, entry.needs, {"T": span(1)})
+    (finding,) = path_defects(entry.program, entry.needs, {"T": span(1)})
     assert finding.kind == "unassigned output"
     assert finding.line == "line 11"
     assert entry.refuted is not None

@@ -9,7 +9,7 @@ import pytest
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.algorithm import Program, read_program
 from bilevel_verify.theorems.card_parts import Domain, Expression
-from bilevel_verify.theorems.pseudocode.assignment import unassigned_paths, undecided_reads
+from bilevel_verify.theorems.pseudocode.assignment import path_defects, undecided_reads
 from bilevel_verify.theorems.pseudocode.choices import far_constants
 
 pytestmark = pytest.mark.fast
@@ -461,12 +461,12 @@ def program(text: str) -> Program:
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_nothing_is_said_of_right_algorithms(name: str) -> None:
-    assert unassigned_paths(program(RIGHT[name]), INPUTS, RANGES) == ()
+    assert path_defects(program(RIGHT[name]), INPUTS, RANGES) == ()
 
 
 @pytest.mark.parametrize("name", DEFECTIVE)
 def test_planted_defects_are_found(name: str) -> None:
-    found = unassigned_paths(program(DEFECTIVE[name]), INPUTS, RANGES)
+    found = path_defects(program(DEFECTIVE[name]), INPUTS, RANGES)
     assert bool(found) is (name not in NOT_FOUND)
 
 
@@ -490,7 +490,7 @@ NOT_SEEN = {
 
 
 def test_the_message_names_the_numbers_of_a_path() -> None:
-    (found,) = unassigned_paths(program(DEFECTIVE["every second entry"]), INPUTS, RANGES)
+    (found,) = path_defects(program(DEFECTIVE["every second entry"]), INPUTS, RANGES)
     assert found.message == "x[K] is read, and a path leads here that does not assign it (K = 1)"
     assert found.kind == "unassigned output"
 
@@ -522,7 +522,7 @@ FAR: dict[str, str] = {
 @pytest.mark.parametrize("c", [3, 9, 15, 20, 30])
 @pytest.mark.parametrize("name", FAR)
 def test_letters_come_near_to_the_numbers_of_the_text(name: str, c: int) -> None:
-    assert unassigned_paths(program(FAR[name].format(c=c)), INPUTS, RANGES)
+    assert path_defects(program(FAR[name].format(c=c)), INPUTS, RANGES)
     assert not far_constants(program(FAR[name].format(c=c)))
 
 
@@ -534,5 +534,5 @@ def test_numbers_that_no_path_comes_near_to_are_named(name: str) -> None:
 def test_a_right_program_with_a_number_stays_right() -> None:
     text = HEAD + "while k < K:\n    if k > 15:\n        x[k+1] = x[k-15]\n    else:\n        " + STEP
     right = program(text + "\n    k = k + 1\nreturn x[min(k, 15)]")
-    assert not unassigned_paths(right, INPUTS, RANGES)
+    assert not path_defects(right, INPUTS, RANGES)
     assert not far_constants(program(HEAD + "x[1] = x[0] - 1000*eta*grad_f(x[0])\nreturn x[1]"))  # decides no path

@@ -12,7 +12,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.card import Algorithm, Card, Entry
 from bilevel_verify.theorems.card_parts import Mark
-from bilevel_verify.theorems.pseudocode.assignment import undecided_reads
+from bilevel_verify.theorems.pseudocode.assignment import undecided_loops, undecided_reads
 from bilevel_verify.theorems.pseudocode.choices import far_constants
 from bilevel_verify.theorems.pseudocode.executability import static_findings
 from bilevel_verify.theorems.pseudocode.trial import trial_findings
@@ -39,7 +39,11 @@ def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
         )
     far = () if found else far_constants(entry.program)
     open_reads = () if found else undecided_reads(entry.program, entry.needs, ranges)
-    if far and not open_reads and _has_entries(entry):
+    open_loops = () if found else undecided_loops(entry.program, entry.needs, ranges)
+    if open_loops:
+        reason = f"whether a loop ends is not decided: {'; '.join(map(str, open_loops))}"
+        yield Finding(replace(_row(card, entry, "static", "undecided", reason, ""), certainty=None))
+    elif far and not open_reads and _has_entries(entry):
         reason = f"entries of sequences are not followed to where {', '.join(map(str, far))} decides a test or an index"
         yield Finding(replace(_row(card, entry, "static", "undecided", reason, ""), certainty=None))
     elif open_reads:

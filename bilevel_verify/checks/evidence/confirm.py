@@ -34,6 +34,9 @@ VISIBLE = 1e-15
 """Relative violation below which the run in 50 digits shows an equality, not a counterexample."""
 MET = 1e-30
 """Relative margin above which the run in 50 digits shows that a relation is met, whatever its rounding."""
+DRIFT = 1e-6
+"""Relative distance between two runs above which rounding does not disturb the points of the rougher one, it decides
+where they are."""
 FADES = 1e-6
 """A violation that shrinks by this factor from 16 to 50 digits fades with the rounding errors."""
 
@@ -45,7 +48,7 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
     Anything else is ``undecided``.
     """
     if case.digits is not None:
-        return _in_digits(case.digits, judged, reason)
+        return _in_digits(case, case.digits, judged, reason)
     asked = _iterations(case, judged)
     try:
         found, run = _judged_again(case, judged, asked)
@@ -61,17 +64,50 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
     open_end = cut and rests_on_the_end(judged.claim) and not (broken and stays_violated(found))
     if open_end or (not broken and sum(run.counts.values()) >= MOST_CALLS):
         return "undecided", f"budget: {reason} in float64; the run in {DIGITS} digits is too long"
-    if not broken and not cut and _may_hold(case, tally):
+    if not broken and not cut and _may_hold(case, tally) and _drift(case.run, run) <= DRIFT:
         judged.tally.become(tally)
         return "holds", f"in {DIGITS} digits; {reason} in float64, by rounding"
     if not broken:
         return "undecided", f"precision: {reason} in float64, but not in {DIGITS} digits"
     if _is_rounding(judged.tally, tally, reads_iterates(judged.claim)):
         return "undecided", f"tie: the sides agree up to the rounding of the run, in float64 and in {DIGITS} digits"
-    rounds = _rounds(case, run) if callable(case.request.method) else ""
+    rounds = _rounds(case, run, DIGITS) if callable(case.request.method) else ""
     if rounds:
         return "undecided", f"precision: {reason}; the solver may round in {DIGITS} digits, too: {rounds}"
+    if _drift(case.run, run) > DRIFT and not _is_settled(case, run, asked):
+        return "undecided", f"precision: {reason} in {DIGITS} digits, too, and rounding decides where the iterates are"
     return "refuted", f"{reason}; confirmed in {DIGITS} digits"
+
+
+def _drift(one: Run | None, other: Run) -> float:
+    """Largest distance between entries of the same names and indices of two runs, relative to their size."""
+    if one is None:
+        return math.inf
+    rows = {index: row for row, index in enumerate(zip(one.trace.epoch, one.trace.k))}
+    pairs = [(rows[index], row) for row, index in enumerate(zip(other.trace.epoch, other.trace.k)) if index in rows]
+    largest = 0.0
+    for name, values in other.trace.sequences.items():
+        known = one.trace.sequences.get(name)
+        if known is None:
+            continue
+        for mine, row in pairs:
+            with np.errstate(all="ignore"):  # entries that a method does not define, or that overflowed
+                gaps = np.abs(np.asarray(known[mine] - values[row], dtype=np.float64))
+            sizes = 1.0 + np.abs(np.asarray(values[row], dtype=np.float64))
+            largest = max(largest, float(np.max((gaps / sizes)[np.isfinite(gaps)], initial=0.0)))
+    return largest
+
+
+def _is_settled(case: Case, run: Run, iterations: int | None) -> bool:
+    """Whether twice as many digits leave the iterates of a run in many digits where they are.
+
+    Rounding errors that grow from pass to pass as far as to move the iterates of a run in float64 altogether may do so
+    to those of a run in 50 digits, only later.
+    """
+    try:
+        return _drift(run, rerun(case, 2 * DIGITS, MOST_CALLS, iterations).run) <= DRIFT
+    except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError):
+        return False
 
 
 def _judged_again(case: Case, judged: Judged, iterations: int | None) -> tuple[Judged, Run]:
@@ -99,15 +135,15 @@ def _may_hold(case: Case, fine: Tally) -> bool:
     return not any(premise.along for premise in case.premises) and sum(case.run.counts.values()) <= SHORT
 
 
-def _rounds(case: Case, found: Run) -> str:
-    """Why the second run of a solver of the user may have rounded as its first one did; empty if it did not.
+def _rounds(case: Case, found: Run, digits: int) -> str:
+    """Why the run of a solver of the user in many digits may have rounded as its first one did; empty if it did not.
 
     It carries many digits if what no float resolves in the answers of its oracles (in its start, if it asks none) moves
     each of its iterates. How coarsely one rounds that does not move, nobody knows.
     """
     what = "answers" if any(found.counts.values()) else "start"
     try:
-        other = run_of(case, digits=DIGITS, record="all", budget={"calls": MOST_CALLS}, disturbed=what)
+        other = run_of(case, digits=digits, record="all", budget={"calls": MOST_CALLS}, disturbed=what)
     except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError) as error:
         return f"it does not run with other {what} ({error})"
     rows, moved = np.asarray(found.trace.x), np.asarray(other.trace.x)
@@ -141,10 +177,13 @@ def _beyond_rounding(case: Case, judged: Judged, reason: str, error: Exception) 
     return "refuted", f"{reason}, beyond every rounding error of the recorded points; {again}"
 
 
-def _in_digits(digits: int, judged: Judged, reason: str) -> tuple[Verdict, str]:
-    """A run that was made in many digits from the start needs no other one."""
+def _in_digits(case: Case, digits: int, judged: Judged, reason: str) -> tuple[Verdict, str]:
+    """A run that was made in many digits from the start needs no other one; a solver of the user may round in it."""
     if not is_visible(judged.tally, reads_iterates(judged.claim)):
         return "undecided", f"tie: the sides agree up to the rounding of the run, in {digits} digits"
+    rounds = _rounds(case, case.run, digits) if callable(case.request.method) and case.run is not None else ""
+    if rounds:
+        return "undecided", f"precision: {reason}; the solver may round in {digits} digits, too: {rounds}"
     return "refuted", f"{reason}, in {digits} digits"
 
 

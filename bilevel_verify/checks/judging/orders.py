@@ -4,7 +4,9 @@ Counts are deterministic, so a standard error says nothing about them; local slo
 little. The rule: the interval is the hull of the local slopes over the last half of the range, widened by their
 extrapolated drift. ``inconsistent`` only if the last two local slopes exceed the printed exponent by more than 0.05
 and do not decrease (and the whole interval lies above the exponent); ``uninformative`` if the slope is more than 0.3
-below. A logarithm in the bound is treated as printed: it is part of the bound's own local slope.
+below, or if slopes that decrease have not come down to the exponent: the interval lies more than 0.05 above it, and it
+is no power of the logarithm of the driver that a soft order hides. A logarithm in the bound is treated as printed: it
+is part of the bound's own local slope.
 """
 
 from __future__ import annotations
@@ -47,7 +49,12 @@ class Rate:
 
 
 def judge_order(
-    driver: Sequence[float], counts: Sequence[float], bound: Sequence[float], *, two_sided: bool = False
+    driver: Sequence[float],
+    counts: Sequence[float],
+    bound: Sequence[float],
+    *,
+    two_sided: bool = False,
+    soft: bool = False,
 ) -> Rate:
     """Compare the growth of ``counts`` with that of ``bound`` along ``driver``.
 
@@ -57,6 +64,7 @@ def judge_order(
     counts : measured counts, positive.
     bound : the expression inside the order symbol at the same places, positive.
     two_sided : for ``Theta``: growing too slowly is judged as well.
+    soft : for ``softO``: a power of the logarithm of the driver above the exponent is allowed.
 
     Raises
     ------
@@ -72,7 +80,8 @@ def judge_order(
     excess = [s - e for s, e in zip(slopes, expected)]
     low, high, drift = _interval(excess)
     exponent = expected[-1]
-    verdict, reason = _verdict(excess, (low, high), two_sided)
+    hidden = soft and _logarithmic(driver, excess)
+    verdict, reason = _verdict(excess, (low, high), two_sided, hidden)
     warning = _thin(driver, len(slopes))
     return Rate(
         verdict,
@@ -99,7 +108,15 @@ def _interval(excess: Sequence[float]) -> tuple[float, float, float]:
     return min(low, low + drift), max(high, high + drift), drift
 
 
-def _verdict(excess: Sequence[float], interval: tuple[float, float], two_sided: bool) -> tuple[Verdict, str]:
+def _logarithmic(driver: Sequence[float], excess: Sequence[float]) -> bool:
+    """Whether the last two excesses fall at least as fast as those of a power p of the logarithm, p / log(driver)."""
+    powers = [e * log(a * b) / 2 for e, a, b in zip(excess, driver, driver[1:])][-2:]
+    return len(powers) == 2 and powers[1] <= powers[0] + STEADY
+
+
+def _verdict(
+    excess: Sequence[float], interval: tuple[float, float], two_sided: bool, hidden: bool = False
+) -> tuple[Verdict, str]:
     if len(excess) < LEAST_POINTS - 1:
         return "uninformative", f"only {len(excess) + 1} points"
     last, before = excess[-1], excess[-2]
@@ -111,6 +128,8 @@ def _verdict(excess: Sequence[float], interval: tuple[float, float], two_sided: 
         return "uninformative", f"the slope is {-last:.3f} below the exponent: this family does not show the rate"
     if last < -BELOW:
         return "uninformative", f"the last local slope is {-last:.3f} below the exponent"
+    if interval[0] > ABOVE and not hidden:
+        return "uninformative", f"the local slopes fall, and the last is still {last:.3f} above the exponent"
     return "consistent", ""
 
 

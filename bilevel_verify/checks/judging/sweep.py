@@ -144,7 +144,8 @@ def _judge(link: Link, samples: list[Sample]) -> tuple[tuple[Verdict, str], Rate
     bounds = [s.bound for s in samples]
     if symbol == "Omega":
         counts, bounds = bounds, counts
-    rate = judge_order([s.driver for s in samples], counts, bounds, two_sided=symbol == "Theta")
+    drivers = [s.driver for s in samples]
+    rate = judge_order(drivers, counts, bounds, two_sided=symbol == "Theta", soft=symbol == "softO")
     return (rate.verdict, rate.reason), rate
 
 

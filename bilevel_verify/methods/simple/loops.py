@@ -26,12 +26,8 @@ from bilevel_verify.methods.simple.sets import (
     project_onto,
     project_onto_cut,
 )
-from bilevel_verify.oracles.convention import (
-    Counts,
-    OracleSet,
-    Vector,
-)
-from bilevel_verify.oracles.counted import ask_grad_f, ask_grad_g, ask_value_g, exhausted
+from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
+from bilevel_verify.oracles.counted import ask_grad_f, ask_grad_g, ask_value_g, lacks
 from bilevel_verify.oracles.jit import loop
 
 EPS = 2.0**-52
@@ -75,6 +71,7 @@ def agm_bio(P: OracleSet, counts: Counts, memory: Any) -> int:
     if whole[READY] == 0:
         whole[READY] = 1
         if whole[MODE] == CONSTANT and constant_level(P, counts, memory) != 0:
+            note_row(memory, 0)
             return OUT_OF_BUDGET
     while True:
         if whole[ROWS] >= len(memory.trace):
@@ -83,7 +80,8 @@ def agm_bio(P: OracleSet, counts: Counts, memory: Any) -> int:
         if k >= whole[PASSES]:
             note_row(memory, 0)
             return FINISHED
-        if k >= whole[MOST] or exhausted(counts):
+        cost = 3 if whole[MODE] == CONSTANT or whole[MODE] == GIVEN else 5
+        if k >= whole[MOST] or lacks(counts, cost):
             note_row(memory, 0)
             return OUT_OF_BUDGET
         if whole[MODE] == GIVEN and len(memory.levels) > 1 and k >= len(memory.levels):
@@ -125,8 +123,6 @@ def one_pass(P: OracleSet, counts: Counts, memory: Any, k: int) -> int:
     end = project_on_the_cut(P, counts, memory)
     if end != 0:
         return end
-    if exhausted(counts):
-        return OUT_OF_BUDGET
     for i in range(n):
         points[Z][i] = points[NEXT][i]
         points[X][i] = (1.0 - share) * points[X][i] + share * points[NEXT][i]
@@ -200,12 +196,14 @@ def next_level(P: OracleSet, counts: Counts, memory: Any, k: int) -> None:
 def constant_level(P: OracleSet, counts: Counts, memory: Any) -> int:
     """LEVEL <- g_K, the least value along K accelerated steps; 0, or 1 if the budget ended before."""
     real = memory.real
+    if lacks(counts, 1):
+        return 1
     real[LEVEL] = lower_value(P, counts, memory)
     for _ in range(memory.whole[PASSES]):
+        if lacks(counts, 2):
+            return 1
         lower_step(P, counts, memory)
         real[LEVEL] = min(real[LEVEL], lower_value(P, counts, memory))
-        if exhausted(counts):
-            return 1
     return 0
 
 

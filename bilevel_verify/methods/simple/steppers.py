@@ -91,8 +91,9 @@ class AgmBio(SimpleStepper):
         share = a / (self.A + a)
         y = (1.0 - share) * self.x + share * self.z
         level, at = self.level(), {"y": y, "x": self.x, "z": self.z}[self.cut]
+        next_z = self.next_z(a, y, at, level)  # before the row: a pass that the budget cuts short is none
         self.row(x=self.x, y=y, z=self.z, g_k=np.array([level]))
-        self.z = self.next_z(a, y, at, level)
+        self.z = next_z
         self.x = (1.0 - share) * self.x + share * self.z
         self.A += a
         self.k += 1

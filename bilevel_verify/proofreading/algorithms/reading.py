@@ -17,7 +17,7 @@ from bilevel_verify.proofreading.names.hapax import script_index
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import Listing
 from bilevel_verify.theorems import algorithm as script
-from bilevel_verify.theorems.pseudocode.assignment import unassigned_paths
+from bilevel_verify.theorems.pseudocode.assignment import path_defects
 
 BREAKS, SLIP = "breaks the statement", "local slip"
 
@@ -94,8 +94,9 @@ def algorithm_defects(algorithm: Algorithm) -> Iterator[Defect]:
 
 def _unassigned(algorithm: Algorithm) -> Iterator[Defect]:
     loops = {s.index for s in algorithm.program.walk() if isinstance(s, script.For)}
-    for found in unassigned_paths(algorithm.program, algorithm.inputs - loops):
-        yield _defect(algorithm, "unassigned", found.line.removeprefix("line "), found.message, BREAKS)
+    for found in path_defects(algorithm.program, algorithm.inputs - loops):
+        kind = "endless" if found.kind == "unreachable exit" else "unassigned"
+        yield _defect(algorithm, kind, found.line.removeprefix("line "), found.message, BREAKS)
 
 
 def _beyond(algorithm: Algorithm) -> Iterator[Defect]:

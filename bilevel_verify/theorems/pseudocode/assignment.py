@@ -18,8 +18,9 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.numbers.logic import logical
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.card_parts import Domain
+from bilevel_verify.theorems.pseudocode.endless import MOST_PASSES
 from bilevel_verify.theorems.pseudocode.execution import ScriptFinding
-from bilevel_verify.theorems.pseudocode.feasible import missed_reads
+from bilevel_verify.theorems.pseudocode.feasible import Kept, followed
 from bilevel_verify.theorems.reading.fields import unparse
 from bilevel_verify.theorems.rewrite import free_letters
 
@@ -43,10 +44,10 @@ class State:
     values: Mapping[str, Fraction] = field(default_factory=dict)
 
 
-def unassigned_paths(
+def path_defects(
     program: script.Program, inputs: Iterable[str], ranges: Mapping[str, Domain] | None = None
 ) -> tuple[ScriptFinding, ...]:
-    """Reads of names or entries that some path leaves without a value, each name once.
+    """Reads of names or entries that some path leaves without a value, each name once; loops that a path never leaves.
 
     Only paths that can be taken count: :mod:`feasible` finds the numbers of one, which the message names.
 
@@ -56,11 +57,12 @@ def unassigned_paths(
     ranges : where the letters live; without them every loop is taken to run, and only what :func:`possibly_unassigned`
         finds as well counts.
     """
-    missed = missed_reads(program, inputs, ranges)
+    missed, kept = followed(program, inputs, ranges)
     if ranges is None:
         possible = {key.partition("[")[0] for key in possibly_unassigned(program, inputs)}
         missed = tuple(one for one in missed if one.name in possible)
-    return tuple(_finding(one.statement, one.shown, one.numbers) for one in missed)
+    endless = tuple(_endless(loop) for loop in kept if loop.proved)
+    return (*(_finding(one.statement, one.shown, one.numbers) for one in missed), *endless)
 
 
 def undecided_reads(
@@ -68,6 +70,13 @@ def undecided_reads(
 ) -> tuple[ScriptFinding, ...]:
     """Reads that are not seen to have a value on every path; for programs of which no path without one is found."""
     return tuple(possibly_unassigned(program, inputs, _least(ranges)).values())
+
+
+def undecided_loops(
+    program: script.Program, inputs: Iterable[str], ranges: Mapping[str, Domain]
+) -> tuple[ScriptFinding, ...]:
+    """Loops that some path is not seen to leave, nor seen never to leave."""
+    return tuple(_endless(loop) for loop in followed(program, inputs, ranges)[1] if not loop.proved)
 
 
 def possibly_unassigned(
@@ -116,8 +125,17 @@ def _read(node: tree.Node) -> set[str]:
 def _finding(statement: script.Statement, shown: str, numbers: Mapping[str, Fraction]) -> ScriptFinding:
     kind = "unassigned output" if isinstance(statement, script.Return) else "unassigned"
     message = f"{shown} is read, and a path leads here that does not assign it"
+    return ScriptFinding(kind, statement.shown, message + _shown(numbers), static=True)
+
+
+def _endless(loop: Kept) -> ScriptFinding:
+    message = "no pass fulfils an exit test" if loop.proved else f"its exit is not reached in {MOST_PASSES} passes"
+    return ScriptFinding("unreachable exit", loop.statement.shown, message + _shown(loop.numbers), static=True)
+
+
+def _shown(numbers: Mapping[str, Fraction]) -> str:
     values = ", ".join(f"{name} = {value}" for name, value in numbers.items())
-    return ScriptFinding(kind, statement.shown, f"{message} ({values})" if values else message, static=True)
+    return f" ({values})" if values else ""
 
 
 def _least(ranges: Mapping[str, Domain]) -> dict[str, Range]:

@@ -8,7 +8,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.card import Algorithm
 from bilevel_verify.theorems.card_parts import Domain
-from bilevel_verify.theorems.pseudocode.assignment import unassigned_paths
+from bilevel_verify.theorems.pseudocode.assignment import path_defects
 from bilevel_verify.theorems.pseudocode.interpreter import ScriptFinding
 from bilevel_verify.theorems.rewrite import free_letters
 
@@ -46,9 +46,11 @@ def static_findings(
         if name not in known and not any(f.message.startswith(f"'{name}'") for f in found):
             kind = "unassigned output" if _only_returned(program, name) else "unassigned"
             found.append(ScriptFinding(kind, line, f"'{name}' is never assigned", static=True))
-    found.extend(unassigned_paths(program, algorithm.needs, ranges))
-    found.extend(_stuck_loops(program))
-    return tuple(found)
+    stuck = _stuck_loops(program)
+    seen = {loop.line for loop in stuck}
+    paths = path_defects(program, algorithm.needs, ranges)
+    found.extend(one for one in paths if one.kind != "unreachable exit" or one.line not in seen)
+    return (*found, *stuck)
 
 
 def _names(program: script.Program) -> tuple[set[str], list[tuple[str, str]]]:

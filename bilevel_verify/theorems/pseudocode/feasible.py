@@ -1,4 +1,4 @@
-"""Paths of a pseudo-code that can be taken, and what they read without a value.
+"""Paths of a pseudo-code that can be taken, what they read without a value, and loops that they do not leave.
 
 The letters that tests, ranges and indices depend on are small numbers inside their declared ranges; what lines compute
 from them is followed exactly, and so is which entries of a sequence are assigned. Any other value is opaque: the same
@@ -12,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache
 from typing import TypeAlias
 
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
-from bilevel_verify.numbers.exact import Formula, Scalar, compare
+from bilevel_verify.numbers.exact import Formula, compare
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.pseudocode.choices import numbers_to_try
+from bilevel_verify.theorems.pseudocode.endless import End, end_of
+from bilevel_verify.theorems.pseudocode.opaque import UNDEFINED, Opaque, Value, calls_own, least, leaves
 from bilevel_verify.theorems.reading.fields import unparse
-from bilevel_verify.theorems.vocabulary import SCALAR_CALLS
 
 MOST_STEPS = 300
 MOST_WORK = 2500
@@ -33,16 +33,6 @@ MOST_TERMS = 12
 longer ones are given up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opaque:
-    """A value that is not followed; ``made_of`` are the opaque values that it was computed from, and they from."""
-
-    number: int
-    made_of: frozenset[int] = field(default=frozenset(), compare=False)
-
-
-UNDEFINED = Opaque(-1)
-Value: TypeAlias = Scalar | Opaque
 Entry: TypeAlias = tuple[str, tuple[Fraction, ...]]
 Atom: TypeAlias = tuple[object, object]
 
@@ -79,10 +69,19 @@ class _Path:
         return all(seen.setdefault(one, place) == place for place, used in self.asked.values() for one in used)
 
 
-def missed_reads(
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A loop that a path enters and is not seen to leave, and the numbers of that path; ``proved``: it cannot leave."""
+
+    statement: script.While
+    proved: bool
+    numbers: Mapping[str, Fraction]
+
+
+def followed(
     program: script.Program, inputs: Iterable[str], ranges: Mapping[str, Domain] | None = None
-) -> tuple[Missed, ...]:
-    """Names and sequences that a path reads without a value, each once, with numbers that lead there.
+) -> tuple[tuple[Missed, ...], tuple[Kept, ...]]:
+    """Names and sequences that a path reads without a value, and loops that it does not leave: each once, with numbers.
 
     Parameters
     ----------
@@ -90,6 +89,7 @@ def missed_reads(
     ranges : where the letters live; without them the letters are not small, and a loop that runs no times is passed by.
     """
     found: dict[str, Missed] = {}
+    kept: dict[tuple[int, bool], Kept] = {}
     given, work = frozenset(inputs), 0
     for numbers in numbers_to_try(program, given, ranges):
         if work > MOST_WORK:
@@ -101,7 +101,15 @@ def missed_reads(
         work += walk.steps
         for name, missed in walk.found.items():
             found.setdefault(name, missed)
-    return tuple(found.values())
+        if ranges is None or _usual(numbers, ranges):
+            for loop in walk.kept:
+                kept.setdefault((loop.statement.number, loop.proved), loop)
+    return tuple(found.values()), tuple(kept.values())
+
+
+def _usual(numbers: Mapping[str, Fraction], ranges: Mapping[str, Domain]) -> bool:
+    """Whether a letter whose range nobody gives is a counting number: no loop is blamed for any other."""
+    return all(name in ranges or (value.denominator == 1 and value > 0) for name, value in numbers.items())
 
 
 class _Walk:
@@ -115,6 +123,7 @@ class _Walk:
         self.letters |= {s.index for s in program.walk() if isinstance(s, script.For)}
         self.bases = {t.base for t in targets if isinstance(t, tree.Index)} - self.letters
         self.found: dict[str, Missed] = {}
+        self.kept: list[Kept] = []
         self.known: dict[object, Opaque] = {}
         self.least: dict[int, Fraction | None] = {}
         self.at: script.Statement = program.statements[0] if program.statements else script.Break()
@@ -150,6 +159,7 @@ class _Walk:
                 for answer, after in self.answers(test, path):
                     yield from self.block(body if answer else orelse, after)
             case script.While(test=test, body=body):
+                self.enters(statement, path)
                 yield from self.loop(test, body, path, 0)
             case script.For(index=index, start=start, stop=stop, body=body):
                 yield from self.range(index, start, stop, body, path)
@@ -182,6 +192,13 @@ class _Walk:
                 yield from self.passes(index, at + 1, last, body, end, number + 1)
             else:
                 yield replace(end, status="on") if end.status == "break" else end
+
+    def enters(self, loop: script.While, path: _Path) -> None:
+        """Note a loop that this path does not leave."""
+        known = {name: value for name, value in path.values.items() if isinstance(value, Fraction)}
+        end: End = end_of(loop, known) if path.possible else "not followed"
+        if end != "not followed":
+            self.kept.append(Kept(loop, end == "endless", self.numbers))
 
     def loop(self, test: tree.Node, body: tuple[script.Statement, ...], path: _Path, number: int) -> Iterator[_Path]:
         """Passes of a loop with a test; a path that goes round too often is given up."""
@@ -268,19 +285,19 @@ class _Walk:
             return self._constant(node) if known is None else known
         if isinstance(node, tree.Index) and (entry := self.entry(node, path, bound or {})) in path.entries:
             return path.entries[entry]  # type: ignore[index]
-        parts = {p: self.value(p, path, bound) for p in _leaves(node, frozenset(bound or ())) if p != node}
+        parts = {p: self.value(p, path, bound) for p in leaves(node, frozenset(bound or ())) if p != node}
         numbers = {p.name: v for p, v in parts.items() if isinstance(p, tree.Letter) and not isinstance(v, Opaque)}
         if all(isinstance(p, tree.Letter) for p in parts):
             try:
                 return Formula({**numbers, **(bound or {})}).value(node)
             except MathematicalError:
-                if len(numbers) == len(parts) and not _calls_own(node):
+                if len(numbers) == len(parts) and not calls_own(node):
                     return UNDEFINED
             except (KeyError, ValueError, OverflowError):
                 pass
         shown = tuple((p, v if isinstance(v, Opaque) else str(v)) for p, v in parts.items())
         found = self.atomic((node, shown, tuple(sorted((bound or {}).items()))), parts.values())
-        self.least.setdefault(found.number, _least(node, numbers))
+        self.least.setdefault(found.number, least(node, numbers))
         return found
 
     def _constant(self, node: tree.Letter) -> Value:
@@ -365,48 +382,3 @@ class _Walk:
     def miss(self, name: str, shown: str, path: _Path) -> None:
         if path.possible:
             self.found.setdefault(name, Missed(name, shown, self.at, self.numbers))
-
-
-def _least(node: tree.Node, numbers: Mapping[str, object]) -> Fraction | None:
-    """What an expression is certainly not below, from norms, squares and numbers in it; None where nothing is seen."""
-    match node:
-        case tree.Number(value=value):
-            return value
-        case tree.Letter(name=name):
-            known = numbers.get(name)
-            return known if isinstance(known, Fraction) else None
-        case tree.Call(function="norm" | "abs" | "sqrt"):
-            return Fraction(0)
-        case tree.Call(function="max", arguments=parts):
-            return max((low for p in parts if (low := _least(p, numbers)) is not None), default=None)
-        case tree.Power(exponent=tree.Number(value=value)) if value.denominator == 1 and value % 2 == 0:
-            return Fraction(0)
-        case tree.Add(terms=parts) | tree.Multiply(factors=parts):
-            lows = [_least(p, numbers) for p in parts]
-            if isinstance(node, tree.Add):
-                return None if None in lows else sum((low for low in lows if low is not None), Fraction(0))
-            return Fraction(0) if all(low is not None and low >= 0 for low in lows) else None
-    return None
-
-
-def _calls_own(node: tree.Node) -> bool:
-    """Whether a function is called that is not one of numbers."""
-    return any(isinstance(p, tree.Call) and p.function not in SCALAR_CALLS for p in node.walk())
-
-
-@cache
-def _leaves(node: tree.Node, bound: frozenset[str] = frozenset()) -> list[tree.Letter | tree.Index]:
-    """The letters and entries of an expression, each once; those under the index of a sum are no values."""
-    found: dict[tree.Letter | tree.Index, None] = {}
-    match node:
-        case tree.Letter(name=name):
-            return [] if name in bound else [node]
-        case tree.Index():
-            inside = [leaf for index in node.indices for leaf in _leaves(index, bound)]
-            free = not any(isinstance(p, tree.Letter) and p.name in bound for i in node.indices for p in i.walk())
-            return [node] if free else inside
-        case tree.Call() if (span := binder(node)) is not None:
-            bound |= {span[0]}
-    for part in node.children():
-        found |= dict.fromkeys(_leaves(part, bound))
-    return list(found)

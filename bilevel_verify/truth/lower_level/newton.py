@@ -78,6 +78,40 @@ def penalty_of(upper: Function, lower: Function, lam: FloatArray) -> Local:
     return local
 
 
+@dataclass(frozen=True, slots=True)
+class Landscape:
+    """What is minimised over y: the lower level g, or ``f + lam g`` with one ``lam`` per row."""
+
+    lower: Function
+    upper: Function | None = None
+    lam: FloatArray | None = None
+
+    @property
+    def local(self) -> Local:
+        """Values, gradients and Hessians in y."""
+        if self.upper is None or self.lam is None:
+            return local_of(self.lower)
+        return penalty_of(self.upper, self.lower, self.lam)
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        return (self.lower,) if self.upper is None else (self.lower, self.upper)
+
+    @property
+    def size(self) -> int:
+        """Steps of one value."""
+        return max(1, sum(function.program.size for function in self.functions))
+
+    def at(self, rows: NDArray[np.intp]) -> Landscape:
+        """The same for some of the rows, in any order."""
+        return self if self.lam is None else Landscape(self.lower, self.upper, self.lam[rows])
+
+    def values(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Values (n,)."""
+        parts = [evaluate(function.program, columns(X, Y), len(X))[:, 0] for function in self.functions]
+        return parts[0] if self.lam is None else self.lam * parts[0] + parts[1]
+
+
 @np.errstate(all="ignore")
 def minimise(
     local: Local, X: FloatArray, Y0: FloatArray, low: FloatArray | None = None, high: FloatArray | None = None

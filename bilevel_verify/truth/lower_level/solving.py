@@ -23,7 +23,7 @@ from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes, float_inverse,
 from bilevel_verify.truth.arithmetic.definite import positive_definite, positive_definite_ball
 from bilevel_verify.truth.functions.model import Function, Model, where_valued
 from bilevel_verify.truth.lower_level.brackets import ball_bracket, bracket, by_slopes
-from bilevel_verify.truth.lower_level.newton import Local, Minimised, evaluate, local_of, minimise, penalty_of
+from bilevel_verify.truth.lower_level.newton import Landscape, Local, Minimised, evaluate, minimise
 from bilevel_verify.truth.lower_level.starts import lowest
 
 if TYPE_CHECKING:
@@ -75,8 +75,12 @@ class LowerLevel:
             middle = np.where(~bounded & (low < 0) & (high > 0), 0.0, middle)
         return np.tile(middle, (rows, 1))
 
+    def landscape(self, lam: FloatArray | None) -> Landscape:
+        """What is minimised."""
+        return Landscape(self.lower) if lam is None else Landscape(self.lower, self.model.upper, lam)
+
     def local(self, lam: FloatArray | None) -> Local:
-        return local_of(self.lower) if lam is None else penalty_of(self.model.upper, self.lower, lam)
+        return self.landscape(lam).local
 
     def solve(self, X: FloatArray, lam: FloatArray | None = None, Y0: FloatArray | None = None) -> Minimised:
         """Float solutions for every row; a second attempt from a warm start is made for rows that failed.
@@ -96,12 +100,12 @@ class LowerLevel:
 
     def _solve(self, X: FloatArray, lam: FloatArray | None, Y0: FloatArray | None) -> Minimised:
         low, high = self.range_of_y
-        alone = lam is None and Y0 is None
+        searched = not self.convex and (lam is not None or Y0 is None)
         if Y0 is None:
             Y0 = self.default_start(len(X)) if lam is None else self.solve(X).y
         found = minimise(self.local(lam), X, Y0, low, high)
-        if alone and not self.convex:
-            found = lowest(self.lower, X, found, low, high)
+        if searched:
+            found = lowest(self.landscape(lam), X, found, low, high)
         failed = np.flatnonzero(~found.converged)
         if not failed.size or (failed.size == len(X) and len(X) == 1):
             return found

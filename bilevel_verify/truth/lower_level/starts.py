@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.truth.functions.model import Function
-from bilevel_verify.truth.lower_level.newton import Minimised, columns, evaluate, local_of, minimise
+from bilevel_verify.truth.lower_level.newton import Landscape, Minimised, minimise
+from bilevel_verify.truth.lower_level.valleys import low_valleys
 
 FloatArray = NDArray[np.float64]
 PLACES = 1024
@@ -34,53 +34,58 @@ def places(low: FloatArray, high: FloatArray, count: int) -> FloatArray:
     return np.asarray(np.where(np.isfinite(low) & np.isfinite(high), inside, sides))
 
 
-def lowest(function: Function, X: FloatArray, found: Minimised, low: FloatArray, high: FloatArray) -> Minimised:
+def lowest(hills: Landscape, X: FloatArray, found: Minimised, low: FloatArray, high: FloatArray) -> Minimised:
     """Of ``found`` and the minimisers from further starts the lowest one, row by row.
 
     A few rows are searched from the best place of every slab; of many only those of which a place shows a lower value.
     """
-    starts, values = lowest_places(function, X, low, high)
+    starts, values = lowest_places(hills, X, low, high)
     if len(X) <= FEW_ROWS:
         for j in range(SLABS):
-            found = _lower_of(function, X, found, minimise(local_of(function), X, starts[:, j], low, high))
-        return found
+            found = _lower_of(hills, X, found, minimise(hills.local, X, starts[:, j], low, high))
+        return _from_valleys(hills, X, found, low, high)
     best = np.argmin(values, axis=1)
-    rows = np.flatnonzero(~found.converged | (values.min(axis=1) < _values(function, X, found.y)))
+    rows = np.flatnonzero(~found.converged | (values.min(axis=1) < hills.values(X, found.y)))
     if not rows.size:
-        return found
+        return _from_valleys(hills, X, found, low, high)
     start = starts[rows, best[rows]]
     part = Minimised(found.y[rows], found.residual[rows], found.curvature[rows], found.converged[rows])
-    part = _lower_of(function, X[rows], part, minimise(local_of(function), X[rows], start, low, high))
+    some = hills.at(rows)
+    part = _lower_of(some, X[rows], part, minimise(some.local, X[rows], start, low, high))
     whole = [getattr(found, name).copy() for name in FIELDS]
     for old, new in zip(whole, (getattr(part, name) for name in FIELDS)):
         old[rows] = new
-    return Minimised(*whole)
+    return _from_valleys(hills, X, Minimised(*whole), low, high)
 
 
-def _lower_of(function: Function, X: FloatArray, one: Minimised, other: Minimised) -> Minimised:
-    first, second = _values(function, X, one.y), _values(function, X, other.y)
-    lower = other.converged & (~one.converged | (second < first - 1e-12 * (1 + np.abs(first))))
+def _from_valleys(hills: Landscape, X: FloatArray, found: Minimised, low: FloatArray, high: FloatArray) -> Minimised:
+    """The same, with minimisers from boxes whose bounds are low where those are lower."""
+    places = low_valleys(hills, X, low, high, np.where(found.converged, hills.values(X, found.y), np.inf))
+    if np.isnan(places).all():
+        return found
+    places = np.where(np.isnan(places), found.y, places)
+    return _lower_of(hills, X, found, minimise(hills.local, X, places, low, high))
+
+
+def _lower_of(hills: Landscape, X: FloatArray, one: Minimised, other: Minimised) -> Minimised:
+    first, second = hills.values(X, one.y), hills.values(X, other.y)
+    lower = other.converged & (~one.converged | (second < first - 1e-12 * np.maximum(np.abs(first), np.abs(second))))
     pairs = [(getattr(one, name), getattr(other, name)) for name in FIELDS]
     return Minimised(*(np.where(lower[:, None] if a.ndim == 2 else lower, b, a) for a, b in pairs))
 
 
-def _values(function: Function, X: FloatArray, Y: FloatArray) -> FloatArray:
-    return evaluate(function.program, columns(X, Y), len(X))[:, 0]
-
-
-def lowest_places(
-    function: Function, X: FloatArray, low: FloatArray, high: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def lowest_places(hills: Landscape, X: FloatArray, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """For every row of X the place with the least value in each slab, shape (n, SLABS, dy), and the values."""
-    count = max(2 * SLABS, min(PLACES, MOST_VALUES // max(1, len(X) * max(1, function.program.size))))
+    count = max(2 * SLABS, min(PLACES, MOST_VALUES // max(1, len(X) * hills.size)))
     grid = places(low, high, count)
     slabs = np.array_split(grid[np.argsort(grid[:, 0], kind="stable")], SLABS)
-    pairs = [_lowest(function, X, slab) for slab in slabs]
+    pairs = [_lowest(hills, X, slab) for slab in slabs]
     return np.stack([place for place, _ in pairs], axis=1), np.stack([value for _, value in pairs], axis=1)
 
 
-def _lowest(function: Function, X: FloatArray, grid: FloatArray) -> tuple[FloatArray, FloatArray]:
-    values = _values(function, np.repeat(X, len(grid), axis=0), np.tile(grid, (len(X), 1))).reshape(len(X), -1)
+def _lowest(hills: Landscape, X: FloatArray, grid: FloatArray) -> tuple[FloatArray, FloatArray]:
+    rows = np.repeat(np.arange(len(X)), len(grid))
+    values = hills.at(rows).values(X[rows], np.tile(grid, (len(X), 1))).reshape(len(X), -1)
     values = np.where(np.isnan(values), np.inf, values)
     best = np.argmin(values, axis=1)
     return grid[best], values[np.arange(len(X)), best]
