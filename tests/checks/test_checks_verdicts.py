@@ -515,7 +515,8 @@ def case_of(
     run = SimpleNamespace(status=status, iterations=5, note="")
     base = {"below_precision": "", "whole": False, "digits": None, "trajectory": None}
     instance = SimpleNamespace(local=local)
-    request = SimpleNamespace(card=card, statement=Statement(kind="theorem", id="t", define=define or {}))
+    statement = Statement(kind="theorem", id="t", define=define or {})
+    request = SimpleNamespace(card=card, statement=statement, method="m")
     found = {"premises": list(premises), "run": run, "contained": contained, "instance": instance, "request": request}
     return SimpleNamespace(**found, **{**base, **more})
 
@@ -861,7 +862,7 @@ def test_the_first_violation_is_compared_and_not_the_worst() -> None:
     ],
 )
 def test_a_run_in_many_digits_needs_no_other(tally: Tally, verdict: str) -> None:
-    found, reason = confirm._in_digits(60, judged_as(tally), "violated")
+    found, reason = confirm._in_digits(case_of(), 60, judged_as(tally), "violated")
     assert found == verdict
     assert "in 60 digits" in reason
 
