@@ -94,6 +94,12 @@ WRONG = [
         [["exponent", "1/2", ["<=", 1, 2]], ["known", ["<=", "1/2", "1/4"]]],
         (),
     ),
+    (
+        "exponents of a negative base",
+        ["<=", 4, -2],
+        [["exponent", -2, ["<=", 1, 2]], ["known", ["<=", 4, -2]]],
+        (),
+    ),
     ("the logarithm of what may be negative", ["<=", ["log", "x"], ["+", "x", -1]], [["log", "x"]], ()),
     ("numbers the wrong way", ["<=", ["sqrt", 2], "7/5"], [["number", ["<=", ["sqrt", 2], "7/5"]]], ()),
     ("numbers with a letter", ["<=", "x", 1], [["number", ["<=", "x", 1]]], ()),
