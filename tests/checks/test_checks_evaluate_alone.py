@@ -165,7 +165,9 @@ def test_names_are_bound_before_they_are_letters() -> None:
     assert float(value("oo")) == float("inf")
 
 
-@pytest.mark.parametrize("text", ["unknown", "unknown(1)", "y[0]", "x[7]", "x[2, 0]", "x[1/2]", "x[0, 0, 0]", "O(a)"])
+@pytest.mark.parametrize(
+    "text", ["unknown", "unknown(1)", "y[0]", "x[7]", "x[2, 0]", "x[1/2]", "x[0.5]", "x[0, 0, 0]", "O(a)"]
+)
 def test_what_has_no_value_is_refused(text: str) -> None:
     with pytest.raises(MathematicalError):
         value(text, t=0)
