@@ -136,6 +136,48 @@ def test_a_side_condition(what: str, claim: Any, proof: Any, hypotheses: Any) ->
     assert says(claim, proof, hypotheses=hypotheses) != "accepted"
 
 
+REAL, WHOLE = {"x": "real", "y": "real"}, {"n": "integer"}
+ODD = ["<=", ["*", "x", ["+", 1, ["neg", "x"]]], 0]
+LAST = ["sum", "i", "i", 1, "n"]
+LACKING = [
+    # what is missing, claim, proof, letters, hypotheses: all else is there, so that nothing but this refuses it
+    ("a step", ["<=", "n", 8], [["hypothesis", 0], ["induction", ["<=", "n", 8], "n", 0, [["number", ["<=", 0, 8]]], []]],
+     WHOLE, [[">=", "n", 0]]),
+    ("a base", [">=", "n", 1], [["hypothesis", 0], ["induction", [">=", "n", 1], "n", 0, [],
+     [["identity", [">=", ["+", "n", 1], 1], [[1, [0], []]]]]]], WHOLE, [[">=", "n", 0]]),
+    ("a whole letter", ODD, [["hypothesis", 0], ["induction", ODD, "x", 0, [["number", ["<=", 0, 0]]],
+     [["identity", ["<=", ["*", ["+", "x", 1], ["neg", "x"]], 0], [[1, [0, 0], []], [1, [0], []]]]]]],
+     REAL, [[">=", "x", 0]]),
+    ("the start", [">=", "n", 1], [["hypothesis", 0], ["induction", [">=", "n", 1], "n", 1, [["number", [">=", 1, 1]]],
+     [["identity", [">=", ["+", "n", 1], 1], [[1, [0], []], [1, [], []]]]]]], WHOLE, [[">=", "n", -1]]),
+    ("a second case", [">=", "x", 1], [["one-of", [">=", "x", 1], 0, [[]]]], REAL,
+     [["or", [">=", "x", 1], ["<=", "x", -1]]]),
+    ("which way it goes", ["<=", ["^", "x", 2], "x"], [["hypothesis", 0], ["exponent", "x", ["<=", 1, 2]]], REAL,
+     [[">", "x", 0]]),
+    ("a range that is not empty", ["==", LAST, ["+", ["sum", "i", "i", 1, ["+", "n", -1]], "n"]], [["last-term", LAST]],
+     WHOLE, []),
+    ("a half of the box", ["<=", "x", "1/2"], [["hypothesis", 0], ["hypothesis", 1],
+     ["boxes", ["<=", "x", "1/2"], {"x": [0, 1]}, ["x", "1/2", None]]], REAL, [[">=", "x", 0], ["<=", "x", 1]]),
+    ("a positive coefficient", [">", ["*", "x", "y"], 0], [["hypothesis", 0], ["hypothesis", 1],
+     ["identity", [">", ["*", "x", "y"], 0], [["y", [0], []]]]], REAL, [[">", "x", 0], [">=", "y", 0]]),
+    ("a positive first fact", [">", ["*", "x", "y"], 0], [["hypothesis", 0], ["hypothesis", 1],
+     ["identity", [">", ["*", "x", "y"], 0], [[1, [0, 1], []]]]], REAL, [[">=", "x", 0], [">", "y", 0]]),
+    ("a positive fact beside a square", [">", ["*", "x", ["^", "y", 2]], 0], [["hypothesis", 0], ["hypothesis", 1],
+     ["identity", [">", ["*", "x", ["^", "y", 2]], 0], [[1, [0], ["y"]]]]], REAL, [[">=", "x", 0], [">", "y", 0]]),
+    ("a strict relation of integers", [">=", "n", 1], [["hypothesis", 0], ["whole", ["<", 0, "n"]]], WHOLE,
+     [[">=", "n", 0]]),
+    ("more than one", [">", "n", 1], [["hypothesis", 0], ["whole", ["<", 0, "n"]]], WHOLE, [[">", "n", 0]]),
+    ("more than a floor", ["<", ["floor", "x"], "x"], [["floor", "x"]], REAL, []),
+    ("a vector that is not 0", [">", ["dot", "v", "v"], 0], [["square", "v"]], {"v": "vector"}, []),
+]  # fmt: skip
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("what", "claim", "proof", "letters", "hypotheses"), LACKING, ids=[w[0] for w in LACKING])
+def test_what_alone_is_missing_refuses_it(what: str, claim: Any, proof: Any, letters: Any, hypotheses: Any) -> None:
+    assert says(claim, proof, letters, hypotheses) != "accepted"
+
+
 @pytest.mark.fast
 def test_facts_of_one_case_do_not_leave_it() -> None:
     goal = [">=", ["^", "x", 2], 0]
