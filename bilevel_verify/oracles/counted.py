@@ -55,21 +55,18 @@ def exhausted(counts: Counts) -> bool:
 
 
 @inlined
-def lacks(counts: Counts, calls: int) -> bool:
-    """Whether fewer calls are left, before they are made: who asks no further has used up the budget, moves nothing."""
-    if counts[CALLS] + calls <= counts[BUDGET]:
-        return False
-    counts[EXHAUSTED] = 1
-    return True
+def too_dear(counts: Counts, calls: int) -> bool:
+    """Whether so many more calls would pass the budget."""
+    return bool(counts[CALLS] + calls > counts[BUDGET])
 
 
 @inlined
-def spent(counts: Counts) -> bool:
-    """Whether no call is left."""
-    if counts[CALLS] < counts[BUDGET]:
-        return False
-    counts[EXHAUSTED] = 1
-    return True
+def lacks(counts: Counts, calls: int) -> bool:
+    """Whether fewer calls are left, before they are made: who asks no further has used up the budget, moves nothing."""
+    if too_dear(counts, calls):
+        counts[EXHAUSTED] = 1
+        return True
+    return False
 
 
 @inlined

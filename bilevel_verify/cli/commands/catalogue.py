@@ -14,75 +14,8 @@ from bilevel_verify.files import read_toml
 from bilevel_verify.oracles.convention import NO_BUDGET
 
 KINDS = ("problems", "statements", "methods", "cards")
-MEANT = {
-    "B": "radius of the restart test",
-    "K": "number of steps, or length limit of an epoch",
-    "D": "steps of the inner loop",
-    "N": "number of steps",
-    "N_cg": "steps of conjugate gradients",
-    "T_pert": "least number of steps between two perturbations",
-    "Tp": "steps of the second inner loop",
-    "c1": "divisor of B_0 after a failed test (Remark 2)",
-    "c2": "factor of the guess of L after a failed test",
-    "c3": "factor of the guess of rho after a failed test",
-    "eta": "step size",
-    "eta_x": "step size in x",
-    "eta_y": "step size in y",
-    "eta_nc": "step along a direction of negative curvature",
-    "tau": "step size of y on f + lam g",
-    "theta": "momentum parameter; the momentum is 1 - theta",
-    "steps": "number of outer steps",
-    "penalty": "weight of g",
-    "g_k": "auxiliary sequence of lower-level values",
-    "g_hat": "estimate of the least lower-level value",
-    "eta0": "first weight of f",
-    "gamma0": "first step size",
-    "l": "lower bound of the least upper-level value",
-    "n_lower": "accelerated steps on g at the start",
-    "n_level": "accelerated steps on g for each level",
-    "a-irg b": "exponent with which the weight of f falls",
-    "a-irg rho": "exponent of the weights of the average",
-    "bi-sg t": "step size on g",
-    "bi-sg c": "factor of the step size on f",
-    "big-sam t": "step size on g",
-    "big-sam c": "alpha_k = min(c/k, 1), the weight of the step on f",
-    "cg-bio c": "numerator of the open-loop step",
-    "dbgd a": "factor of g - g_hat in phi",
-    "dbgd b": "factor of |grad g|^2 in phi",
-    "M": "weight of the cubic term",
-    "m": "steps between two new Hessians",
-    "T": "number of steps",
-    "eps": "target accuracy",
-    "L_f": "Lipschitz constant of grad f",
-    "L_g": "Lipschitz constant of grad g",
-    "lam": "penalty parameter",
-    "eps_f": "accuracy in f",
-    "eps_g": "accuracy in g",
-    "l1": "Lipschitz constant of the inner gradient",
-    "r": "radius of the perturbations",
-    "kappa1": "condition number of the inner problem",
-    "alpha": "step size of the inner loop",
-    "alpha_p": "step size of the second inner loop",
-    "beta": "momentum of the inner loop",
-    "beta_p": "momentum of the second inner loop",
-    "ba alpha": "step size of the outer loop",
-    "ba beta": "step size of the inner loop",
-    "ba c": "factor of the length of the inner loop, ceil(c (k+1)^(1/4))",
-    "aid-bio beta": "step size of the outer loop",
-    "itd-bio beta": "step size of the outer loop",
-    "f2ba K": "steps of the inner loop",
-    "accf2ba T": "steps of the first inner loop",
-    "bi-sg alpha": "exponent with which the step size on f falls",
-    "big-sam s": "step size on f",
-    "dbgd s": "step size",
-    "r-apm gamma": "weight of f",
-    "imcn K_c": "steps of the gradient-type cubic solver",
-    "imcn K_p": "order of the Chebyshev approximation",
-    "imcn sigma": "length of the perturbation of the gradient",
-    "imcn L": "Lipschitz constant of the gradient",
-    "mng M": "parameter of the gradient mapping of g, at least L_g",
-}
-"""What letters of methods mean where the card of their paper does not say it; those of one method under its name."""
+
+
 PROMISES = ("theorem", "lemma", "proposition", "corollary")
 
 
@@ -222,6 +155,7 @@ def _described_method(method: Any) -> dict[str, object]:
 
 def _meant(method: Any, letter: Any) -> dict[str, str]:
     """What the card of a method's paper says that a letter is, and what the method's theorem prescribes for it."""
+    from bilevel_verify.methods.meanings import MEANT
     from bilevel_verify.theorems import load_card
 
     meaning, values = MEANT.get(f"{method.name} {letter.name}", ""), []

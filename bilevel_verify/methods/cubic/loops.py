@@ -34,7 +34,7 @@ from bilevel_verify.oracles.counted import (
     ask_grad_y_g,
     ask_hess_f,
     ask_hess_g,
-    spent,
+    lacks,
 )
 from bilevel_verify.oracles.jit import loop
 
@@ -153,7 +153,7 @@ def gradient_in(P: OracleSet, counts: Counts, memory: CubicMemory) -> bool:
     x, y, w, gradient = points[X], inner[Y], inner[W], points[GRADIENT]
     kind = whole[KIND]
     if kind == SINGLE_LEVEL:
-        if spent(counts):
+        if lacks(counts, 1):
             return False
         ask_grad_f(P, counts, x, y, gradient)
         return True
@@ -164,14 +164,14 @@ def gradient_in(P: OracleSet, counts: Counts, memory: CubicMemory) -> bool:
         P, counts, memory, y, whole[K_PENALTY], real[ETA_PENALTY], real[THETA_PENALTY], True
     ):
         return False
-    if spent(counts):
+    if lacks(counts, 1):
         return False
     ask_grad_x_f(P, counts, x, y, gradient)
     if kind == PENALTY:
-        if spent(counts):
+        if lacks(counts, 1):
             return False
         ask_grad_x_g(P, counts, x, y, slopes[0])
-        if spent(counts):
+        if lacks(counts, 1):
             return False
         ask_grad_x_g(P, counts, x, w, slopes[1])
         for i in range(len(gradient)):
@@ -191,10 +191,10 @@ def accelerated(
         new[i] = z[i]
     for _ in range(steps):
         if penalty:
-            if spent(counts):
+            if lacks(counts, 1):
                 return False
             ask_grad_y_f(P, counts, x, ahead, slope_f)
-        if spent(counts):
+        if lacks(counts, 1):
             return False
         ask_grad_y_g(P, counts, x, ahead, slope)
         for i in range(len(z)):
@@ -212,14 +212,14 @@ def hessian_in(P: OracleSet, counts: Counts, memory: CubicMemory) -> int:
     """The matrix <- the estimate at the point of the last gradient; 0, or why there is none."""
     points, inner, H, kind = memory.points, memory.inner, memory.hessians, memory.whole[KIND]
     x, y, lam, dx = points[X], inner[Y], memory.real[LAM], len(points[X])
-    if spent(counts):
+    if lacks(counts, 1):
         return OUT_OF_BUDGET
     ask_hess_f(P, counts, x, y, H[0])
     last = len(H) - 1  # f alone, or f, g at (x, y), g at (x, w)
     n, f, g, h = dx + len(y), H[0], H[min(1, last)], H[last]
     if kind == PENALTY:
         for place in range(1, 3):
-            if spent(counts):
+            if lacks(counts, 1):
                 return OUT_OF_BUDGET
             ask_hess_g(P, counts, x, y if place == 1 else inner[W], H[place])
     for i in range(dx):

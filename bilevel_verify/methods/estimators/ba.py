@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from bilevel_verify.methods.estimators.implicit import NEEDS, STOPPING_NEEDS
 from bilevel_verify.methods.kernels.answers import both_parts_of_f, exact_hypergradient, implicit_gradient
-from bilevel_verify.methods.kernels.inner import LOWER, descent, of_epoch, solve_in_place, too_dear
+from bilevel_verify.methods.kernels.inner import LOWER, descent, of_epoch, solve_in_place
 from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.kernels.state import (
     COLD_START,
@@ -23,12 +23,8 @@ from bilevel_verify.methods.kernels.state import (
 )
 from bilevel_verify.methods.kernels.vectors import copy_into
 from bilevel_verify.methods.registry import TWO_LEVELS, Estimator, Letter, register_estimator
-from bilevel_verify.oracles.convention import (
-    Counts,
-    OracleSet,
-    Vector,
-)
-from bilevel_verify.oracles.counted import ask_hess_g, ask_value_f
+from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
+from bilevel_verify.oracles.counted import ask_hess_g, ask_value_f, too_dear
 from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import loop
 

@@ -14,16 +14,12 @@ from bilevel_verify.methods.kernels.answers import (
     value_after_descent,
     value_as_it_is,
 )
-from bilevel_verify.methods.kernels.inner import LOWER, agd, descent, of_epoch, too_dear
+from bilevel_verify.methods.kernels.inner import LOWER, agd, descent, of_epoch
 from bilevel_verify.methods.kernels.state import LAST, OK, OUT_OF_BUDGET, START, Inner, Lower, Outer, Real
 from bilevel_verify.methods.kernels.vectors import copy_into, squared_norm
 from bilevel_verify.methods.registry import Estimator, Letter, register_estimator
-from bilevel_verify.oracles.convention import (
-    Counts,
-    OracleSet,
-    Vector,
-)
-from bilevel_verify.oracles.counted import ask_grad_x_f
+from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
+from bilevel_verify.oracles.counted import ask_grad_x_f, too_dear
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
 

@@ -12,15 +12,12 @@ from bilevel_verify.methods.kernels.answers import (
     value_after_agd,
     value_after_descent,
 )
-from bilevel_verify.methods.kernels.inner import LOWER, agd, descent, of_epoch, too_dear
+from bilevel_verify.methods.kernels.inner import LOWER, agd, descent, of_epoch
 from bilevel_verify.methods.kernels.state import OK, OUT_OF_BUDGET, START, Inner, Lower
 from bilevel_verify.methods.kernels.vectors import copy_into
 from bilevel_verify.methods.registry import TWO_LEVELS, Estimator, Letter, register_estimator
-from bilevel_verify.oracles.convention import (
-    Counts,
-    OracleSet,
-    Vector,
-)
+from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
+from bilevel_verify.oracles.counted import too_dear
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
 

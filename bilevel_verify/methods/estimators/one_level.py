@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from bilevel_verify.methods.kernels.answers import value_as_it_is
-from bilevel_verify.methods.kernels.inner import too_dear
 from bilevel_verify.methods.kernels.state import OK, OUT_OF_BUDGET, START, Inner, Lower
 from bilevel_verify.methods.registry import Estimator, register_estimator
-from bilevel_verify.oracles.convention import (
-    Counts,
-    OracleSet,
-    Vector,
-)
-from bilevel_verify.oracles.counted import ask_grad_f, stop_grad_f
+from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
+from bilevel_verify.oracles.counted import ask_grad_f, stop_grad_f, too_dear
 from bilevel_verify.oracles.handing import named
 from bilevel_verify.oracles.jit import loop
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bilevel_verify.methods.kernels.answers import DescentLengths
-from bilevel_verify.methods.kernels.inner import LOWER, PENALTY, agd, descent, newton, of_epoch, too_dear
+from bilevel_verify.methods.kernels.inner import LOWER, PENALTY, agd, descent, newton, of_epoch
 from bilevel_verify.methods.kernels.state import (
     COLD_START,
     NOT_FINITE,
@@ -19,11 +19,7 @@ from bilevel_verify.methods.kernels.state import (
 )
 from bilevel_verify.methods.kernels.vectors import copy_into
 from bilevel_verify.methods.registry import TWO_LEVELS, Estimator, Letter, register_estimator
-from bilevel_verify.oracles.convention import (
-    Counts,
-    OracleSet,
-    Vector,
-)
+from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
 from bilevel_verify.oracles.counted import (
     ask_grad_x_f,
     ask_grad_x_g,
@@ -31,6 +27,7 @@ from bilevel_verify.oracles.counted import (
     ask_value_g,
     stop_grad_x_f,
     stop_grad_x_g,
+    too_dear,
 )
 from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import loop

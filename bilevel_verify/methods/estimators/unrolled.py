@@ -10,16 +10,12 @@ from bilevel_verify.methods.kernels.answers import (
     exact_hypergradient,
     value_after_descent,
 )
-from bilevel_verify.methods.kernels.inner import LOWER, descent, of_epoch, too_dear
+from bilevel_verify.methods.kernels.inner import LOWER, descent, of_epoch
 from bilevel_verify.methods.kernels.state import OK, OUT_OF_BUDGET, START, Inner, Lower, Outer
 from bilevel_verify.methods.kernels.vectors import copy_into
 from bilevel_verify.methods.registry import TWO_LEVELS, Estimator, Letter, register_estimator
-from bilevel_verify.oracles.convention import (
-    Counts,
-    OracleSet,
-    Vector,
-)
-from bilevel_verify.oracles.counted import ask_hvp_yy_g, ask_jvp_xy_g
+from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
+from bilevel_verify.oracles.counted import ask_hvp_yy_g, ask_jvp_xy_g, too_dear
 from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import loop
 

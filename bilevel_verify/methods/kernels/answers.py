@@ -12,15 +12,10 @@ from bilevel_verify.methods.kernels.inner import (
     newton,
     of_epoch,
     solve_in_place,
-    too_dear,
 )
 from bilevel_verify.methods.kernels.state import NOT_FINITE, OK, OUT_OF_BUDGET, Hessians, Inner, Lower, Outer, Real
 from bilevel_verify.methods.kernels.vectors import copy_into
-from bilevel_verify.oracles.convention import (
-    Counts,
-    OracleSet,
-    Vector,
-)
+from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
 from bilevel_verify.oracles.counted import (
     ask_grad_f,
     ask_jvp_xy_g,
@@ -28,6 +23,7 @@ from bilevel_verify.oracles.counted import (
     stop_grad_f,
     stop_grad_x_f,
     stop_hess_g,
+    too_dear,
 )
 from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import loop

@@ -6,13 +6,7 @@ from typing import Any
 
 from bilevel_verify.methods.kernels.state import Hessians, Inner, Lower, Real
 from bilevel_verify.methods.kernels.vectors import copy_into, is_finite, squared_norm
-from bilevel_verify.oracles.convention import (
-    BUDGET,
-    CALLS,
-    Counts,
-    OracleSet,
-    Vector,
-)
+from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
 from bilevel_verify.oracles.counted import (
     ask_grad_y_f,
     ask_grad_y_g,
@@ -30,12 +24,6 @@ from bilevel_verify.oracles.jit import inlined, loop
 def of_epoch(lengths: Vector, t: int) -> int:
     """Inner length of an epoch: constants have one entry, per-epoch lists go on with their last one."""
     return int(lengths[min(t, len(lengths) - 1)])
-
-
-@loop
-def too_dear(counts: Counts, cost: int) -> bool:
-    """True if ``cost`` more oracle calls would pass the budget."""
-    return bool(counts[CALLS] + cost > counts[BUDGET])
 
 
 # What an inner solver works on: g(x, .), which is -f(x, .) for minimax problems, or f(x, .) + lam g(x, .).

@@ -28,12 +28,8 @@ from bilevel_verify.methods.simple.loops import (
 )
 from bilevel_verify.methods.simple.loops import MOMENTUM as T
 from bilevel_verify.methods.simple.sets import GRADIENT, NEXT, NORMAL, SUMS, TARGET, UNIT, U, X, Y, project_onto
-from bilevel_verify.oracles.convention import (
-    Counts,
-    OracleSet,
-    Vector,
-)
-from bilevel_verify.oracles.counted import ask_grad_f, ask_grad_g, ask_value_g, spent
+from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
+from bilevel_verify.oracles.counted import ask_grad_f, ask_grad_g, ask_value_g, lacks
 from bilevel_verify.oracles.jit import loop
 
 FAR = 1e150
@@ -84,7 +80,7 @@ def end_pass(memory: SimpleMemory) -> int:
 @loop
 def gradient_f(P: OracleSet, counts: Counts, points: Any, place: int) -> bool:
     """GRADIENT <- that of f at a row; False if no call is left."""
-    if spent(counts):
+    if lacks(counts, 1):
         return False
     ask_grad_f(P, counts, points[place], points[UNIT][0:0], points[GRADIENT])
     return True
@@ -93,7 +89,7 @@ def gradient_f(P: OracleSet, counts: Counts, points: Any, place: int) -> bool:
 @loop
 def gradient_g(P: OracleSet, counts: Counts, points: Any, place: int) -> bool:
     """NORMAL <- the gradient of g at a row; False if no call is left."""
-    if spent(counts):
+    if lacks(counts, 1):
         return False
     ask_grad_g(P, counts, points[place], points[UNIT][0:0], points[NORMAL])
     return True
@@ -219,7 +215,7 @@ def dbgd(P: OracleSet, counts: Counts, memory: SimpleMemory) -> int:
             return OUT_OF_BUDGET
         square, weight = dot(points[NORMAL], points[NORMAL]), 0.0 * real[FIRST]
         if square > 0.0:
-            if spent(counts):
+            if lacks(counts, 1):
                 return OUT_OF_BUDGET
             ask_value_g(P, counts, points[X], points[UNIT][0:0], points[SUMS])
             phi = min(real[SECOND] * (points[SUMS][0] - real[FOURTH]), real[THIRD] * square)

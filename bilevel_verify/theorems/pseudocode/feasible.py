@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias
 
 from bilevel_verify.errors import MathematicalError
@@ -88,9 +89,18 @@ def followed(
     inputs : names that have a value from the start; of a sequence among them, the entries with an index up to 0.
     ranges : where the letters live; without them the letters are not small, and a loop that runs no times is passed by.
     """
+    return _followed(program, frozenset(inputs), None if ranges is None else tuple(ranges.items()))
+
+
+@lru_cache(maxsize=16)
+def _followed(
+    program: script.Program, given: frozenset[str], where: tuple[tuple[str, Domain], ...] | None
+) -> tuple[tuple[Missed, ...], tuple[Kept, ...]]:
+    """The same, walked once for all that is asked about one program."""
+    ranges = None if where is None else dict(where)
     found: dict[str, Missed] = {}
     kept: dict[tuple[int, bool], Kept] = {}
-    given, work = frozenset(inputs), 0
+    work = 0
     for numbers in numbers_to_try(program, given, ranges):
         if work > MOST_WORK:
             break

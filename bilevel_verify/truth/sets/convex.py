@@ -107,11 +107,6 @@ def _single_point(objective: Smooth, reduced: Reduced) -> Solution:
     return Solution(z, np.empty(0), value, np.zeros(len(reduced.b) + len(reduced.balls)), 0.0, max(excess, 0.0), 0.0)
 
 
-CENTRES_KEPT = 64
-_CENTRES: dict[int, tuple[Reduced, FloatArray]] = {}
-"""Sets, kept so that their ids stay their own, and the centres of their polyhedra."""
-
-
 def interior_point(constraints: Constraints) -> FloatArray | None:
     """A point with ``c(u) < 0`` everywhere; None if the set has no interior (but a point).
 
@@ -122,12 +117,7 @@ def interior_point(constraints: Constraints) -> FloatArray | None:
     InfeasibleError : the set is empty.
     """
     reduced = constraints.reduced
-    found = _CENTRES.get(id(reduced))
-    if found is None or found[0] is not reduced:  # one set, many points to project: one linear program
-        if len(_CENTRES) >= CENTRES_KEPT:
-            _CENTRES.clear()
-        found = _CENTRES[id(reduced)] = (reduced, _chebyshev_centre(reduced))
-    u = found[1].copy()
+    u = reduced.centre.copy()
     if not reduced.balls:
         return u
     if np.all(constraints.values(u) < -1e-6):
@@ -150,25 +140,6 @@ def _towards_centre(constraints: Constraints, inner: FloatArray) -> FloatArray |
     start = np.linalg.lstsq(reduced.B, nearest - reduced.z0, rcond=None)[0]
     shift = float(np.linalg.norm(reduced.B @ (inner - start)))
     return np.asarray(start + min(0.5, 0.5 * room / (shift + 1e-300)) * (inner - start))
-
-
-def _chebyshev_centre(reduced: Reduced) -> FloatArray:
-    d = reduced.dimension
-    if not len(reduced.b):
-        centre = reduced.balls[0][0] if reduced.balls else reduced.z0
-        return np.asarray(np.linalg.lstsq(reduced.B, centre - reduced.z0, rcond=None)[0])
-    from scipy.optimize import linprog
-
-    size = np.linalg.norm(reduced.A, axis=1)
-    found = linprog(
-        np.concatenate([np.zeros(d), [-1.0]]), A_ub=np.hstack([reduced.A, size[:, None]]), b_ub=reduced.b,
-        bounds=[(None, None)] * d + [(0.0, 1.0)], method="highs",
-    )  # fmt: skip
-    if found.status == 2:
-        raise InfeasibleError("the feasible set is empty")
-    if found.status != 0 or found.x is None:
-        raise SolverFailure(f"HiGHS found no interior point: {found.message}")
-    return np.asarray(found.x[:d])
 
 
 def _phase_one(constraints: Constraints, u: FloatArray) -> FloatArray | None:

@@ -11,6 +11,7 @@ left, ``{w0 + N u : A u <= b, balls}``, has interior points.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +76,7 @@ class Description:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reduced:
     """``z = z0 + B u`` with ``A u <= b`` and balls ``|z - c_j| <= r_j``; B has full column rank (or no column).
 
@@ -93,6 +94,31 @@ class Reduced:
     @property
     def dimension(self) -> int:
         return int(self.B.shape[1])
+
+    @cached_property
+    def centre(self) -> FloatArray:
+        """Reduced variables of a point deep inside the linear constraints, shape (d,): one linear program for the set.
+
+        Raises
+        ------
+        InfeasibleError : no point satisfies the linear constraints.
+        SolverFailure : the linear program was not solved.
+        """
+        if not len(self.b):
+            point = self.balls[0][0] if self.balls else self.z0
+            return np.asarray(np.linalg.lstsq(self.B, point - self.z0, rcond=None)[0])
+        from scipy.optimize import linprog
+
+        size = np.linalg.norm(self.A, axis=1)
+        found = linprog(
+            np.concatenate([np.zeros(self.dimension), [-1.0]]), A_ub=np.hstack([self.A, size[:, None]]), b_ub=self.b,
+            bounds=[(None, None)] * self.dimension + [(0.0, 1.0)], method="highs",
+        )  # fmt: skip
+        if found.status == 2:
+            raise InfeasibleError("the feasible set is empty")
+        if found.status != 0 or found.x is None:
+            raise SolverFailure(f"HiGHS found no interior point: {found.message}")
+        return np.asarray(found.x[: self.dimension])
 
 
 def bounds(feasible: Box | Orthant, n: int) -> tuple[FloatArray, FloatArray]:
