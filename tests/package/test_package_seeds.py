@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-_SPEC = importlib.util.spec_from_file_location("many_seeds", ROOT / "tests/thorough/seeds.py")  # tests have a seeds too
+_SPEC = importlib.util.spec_from_file_location("many_seeds", ROOT / "tests/thorough/seeds_run.py")
 assert _SPEC is not None
 assert _SPEC.loader is not None
 seeds: Any = importlib.util.module_from_spec(_SPEC)
@@ -73,3 +73,9 @@ def test_the_seed_reaches_pytest() -> None:
     assert seeds.command(31, 1, "seeded")[-3:-1] == ["-m", "seeded"]
     assert "seeded" not in seeds.command(31, 2, "suite")
     assert seeds.command(31, 2, "suite")[-3:-1] == ["-n", "2"]
+
+
+def test_no_two_helpers_of_tests_have_one_name() -> None:
+    """Two modules ``seeds`` were found in turn: three thorough tests could not even be collected."""
+    own = [path.name for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith(("test_", "conftest"))]
+    assert {name for name in own if own.count(name) > 1} <= {"__init__.py"}

@@ -1,6 +1,6 @@
 """The tests that draw at random under many seeds, resumable. Run as a script.
 
-``python tests/thorough/seeds.py --first 31001 --last 31030 [--share 1] [--workers 2] [--suite]`` runs pytest once a
+``python tests/thorough/seeds_run.py --first 31001 --last 31030 [--share 1] [--workers 2] [--suite]`` runs pytest once a
 seed, with ``BILEVEL_VERIFY_SEED``: the tests marked ``seeded``, or with ``--suite`` the whole suite; with ``--share n``
 every n-th of them, chosen by the seed. Every finished seed appends one line to the output,
 the failed tests below it; seeds that are already there with the same share and tests are skipped.
