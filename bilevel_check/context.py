@@ -19,7 +19,7 @@ from bilevel_check.ring import ONE, ZERO, Atom, Exponent, Monomial, Poly, added,
 from bilevel_check.terms import BITS, DEFINED, Refused, Tree, demand, kind, split, substituted, work
 
 PRIMES = [n for n in range(2, 1000) if all(n % d for d in range(2, isqrt(n) + 1))]
-STRENGTH = {"==": (">=",), ">": (">=", ">", "!="), ">=": (">=",), "!=": ("!=",)}
+STRENGTH = {"==": (">=",), ">": (">=", ">"), ">=": (">=",)}
 """Relation of an element to 0 -> what it says about its sign."""
 
 
@@ -56,8 +56,6 @@ class Context:
         self.absurd |= value is not None and not holds(value, op)
         for one in (p, self.split(p)[1]):
             self.signs |= {(one, sign) for sign in STRENGTH[op]} | ({(-one, ">=")} if op == "==" else set())
-        if {(p, ">="), (p, "!=")} <= self.signs:
-            self.signs.add((p, ">"))
 
     def known(self, p: Poly, op: str) -> bool:
         """Whether ``p op 0`` (>=, >, != or ==) is plain or among the facts, up to a positive factor."""
@@ -67,7 +65,7 @@ class Context:
         if op == "==":
             return ring.is_zero(p) or (self.known(p, ">=") and self.known(-p, ">="))
         if op == "!=":
-            return (p, op) in self.signs or self.known(p, ">") or self.known(-p, ">")
+            return self.known(p, ">") or self.known(-p, ">")
         return (p, op) in self.signs or self._plain(p, op) or (self.split(p)[1], op) in self.signs
 
     def need(self, p: Poly, op: str) -> None:

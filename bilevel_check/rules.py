@@ -82,7 +82,6 @@ class Proof:
             for place in places:
                 demand(isinstance(place, int) and 0 <= place < len(at.facts), f"there is no fact {place}")
                 fact, relation = at.facts[place]
-                demand(relation != "!=", "a fact that has no sign")
                 value, equal, positive = value * fact, equal or relation == "==", positive and relation == ">"
             for root in [at.of(tree(square)) for square in squares]:
                 value, positive = value * root * root, positive and at.known(root, "!=")
@@ -114,10 +113,10 @@ class Proof:
         at.learn(difference if at.known(rising, sign) else -difference, op)
 
     def raised(self, at: Context, goal: Any, exponent: Any) -> None:
-        """``left**e op right**e`` from ``0 <= left op right`` and e >= 0; turned round where e <= 0 and left > 0."""
+        """``left**e op right**e`` from ``0 <= left op right`` and e >= 0; turned round where e <= 0 (then left > 0)."""
         (_, small, large), e = goal_of(goal), at.of(tree(exponent))
         left = at.of(small)
-        demand(at.known(left, ">") or (at.known(left, ">=") and at.known(e, ">=")), "the sign of the smaller side")
+        demand(at.known(left, ">="), "the sign of the smaller side")
         self.rises(at, goal, at.powers(large, e) - at.powers(small, e), e)
 
     def exponent(self, at: Context, base: Any, goal: Any) -> None:
@@ -154,8 +153,8 @@ class Proof:
 
     def whole(self, at: Context, goal: Any) -> None:
         """``left + 1 <= right`` from ``left < right`` where the difference is an integer."""
-        element, op = element_of(at, goal)
-        demand(op == ">" and at.integral(element) and at.known(element, ">"), "no strict relation of integers")
+        element, _ = element_of(at, goal)
+        demand(at.integral(element) and at.known(element, ">"), "no strict relation of integers")
         at.learn(element - number(1), ">=")
 
     def maximum(self, at: Context, parts: list[Any], place: int | None = None) -> None:
@@ -189,7 +188,6 @@ class Proof:
 
     def cases(self, at: Context, depth: int, goal: Any, test: Any, yes: Any, no: Any) -> None:
         """The goal where an element is >= 0 and where it is < 0."""
-        at.of(tree(test))
         self.each(at, depth, goal, [("<=", 0, tree(test)), ("<", tree(test), 0)], [yes, no])
 
     def one_of(self, at: Context, depth: int, goal: Any, place: int, proofs: Sequence[Any]) -> None:

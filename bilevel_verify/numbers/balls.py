@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import factorial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,11 @@ from bilevel_verify.numbers.logic import Answer, logical
 from bilevel_verify.numbers.powers import whole_power
 from bilevel_verify.numbers.rounding import ball, constant_ball, fraction
 
+if TYPE_CHECKING:
+    from flint import arb, arb_series
+
+    Smooth = TypeVar("Smooth", arb, arb_series)
+
 
 class ArbBalls:
     """Programs over single ``arb`` balls at the precision of ``flint.ctx``; a truth value is True, False or None."""
@@ -26,76 +31,76 @@ class ArbBalls:
     operators = True
     """``+``, ``*`` and the sign of the numbers are those of the arithmetic, constants depend on the precision alone."""
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: Any) -> arb:
         import flint
 
         return ball(value) if isinstance(value, Fraction) else _constant(value, int(flint.ctx.prec))
 
-    def add(self, a: Any, b: Any) -> Any:
+    def add(self, a: arb, b: arb) -> arb:
         return a + b
 
-    def mul(self, a: Any, b: Any) -> Any:
+    def mul(self, a: arb, b: arb) -> arb:
         return a * b
 
-    def neg(self, a: Any) -> Any:
+    def neg(self, a: arb) -> arb:
         return -a
 
-    def div(self, a: Any, b: Any) -> Any:
+    def div(self, a: arb, b: arb) -> arb:
         return a / b
 
-    def power(self, a: Any, exponent: Fraction) -> Any:
+    def power(self, a: arb, exponent: Fraction) -> arb:
         import flint
 
         if exponent.denominator == 1:
-            return whole_power(a, int(exponent))
+            return ball(whole_power(a, int(exponent)))
         if exponent == Fraction(1, 2):
             return a.sqrt()
         if exponent > 0 and a.contains(0):
             return flint.arb(0).union((abs(a).upper() ** ball(exponent)).upper())
         return a ** ball(exponent)
 
-    def atom(self, name: str, order: int, a: Any, parameters: tuple[Any, ...]) -> Any:
+    def atom(self, name: str, order: int, a: arb, parameters: tuple[Any, ...]) -> arb:
         return ball_atom(name, order, a, tuple(fraction(p) for p in parameters))
 
-    def logsumexp(self, args: Sequence[Any]) -> Any:
+    def logsumexp(self, args: Sequence[arb]) -> arb:
         top = max(args, key=lambda a: float(a.mid())).mid()
         total = (args[0] - top).exp()
         for other in args[1:]:
             total = total + (other - top).exp()
         return top + total.log()
 
-    def absolute(self, a: Any) -> Any:
+    def absolute(self, a: arb) -> arb:
         return abs(a)
 
-    def sign(self, a: Any) -> Any:
+    def sign(self, a: arb) -> arb:
         return a.sgn()
 
-    def floor(self, a: Any) -> Any:
+    def floor(self, a: arb) -> arb:
         return a.floor()
 
-    def ceil(self, a: Any) -> Any:
+    def ceil(self, a: arb) -> arb:
         return a.ceil()
 
-    def maximum(self, a: Any, b: Any) -> Any:
+    def maximum(self, a: arb, b: arb) -> arb:
         return a.max(b)
 
-    def minimum(self, a: Any, b: Any) -> Any:
+    def minimum(self, a: arb, b: arb) -> arb:
         return a.min(b)
 
-    def compare(self, op: str, a: Any, b: Any) -> Answer:
+    def compare(self, op: str, a: arb, b: arb) -> Answer:
         return compare(op, a, b)
 
     def logical(self, op: str, args: Iterable[Answer]) -> Answer:
         return logical(op, args)
 
-    def select(self, test: Answer, yes: Any, no: Any) -> Any:
+    def select(self, test: Answer, yes: arb, no: arb) -> arb:
         return yes.union(no) if test is None else yes if test else no
 
 
 BALLS = ArbBalls()
 
 
-def compare(op: str, a: Any, b: Any) -> Answer:
+def compare(op: str, a: arb, b: arb) -> Answer:
     """``lt``, ``le`` or ``eq`` of two balls: True, False, or None where they overlap. NaN is never True or False."""
     if op == "eq":
         return False if not a.overlaps(b) else True if a == b else None
@@ -104,11 +109,11 @@ def compare(op: str, a: Any, b: Any) -> Answer:
 
 
 @lru_cache(maxsize=4096)
-def _constant(value: Any, bits: int) -> Any:
+def _constant(value: Any, bits: int) -> arb:
     return constant_ball(value, bits)
 
 
-def ball_atom(name: str, order: int, a: Any, parameters: tuple[Fraction, ...]) -> Any:
+def ball_atom(name: str, order: int, a: arb, parameters: tuple[Fraction, ...]) -> arb:
     """Derivative of the given order of an atom over a ball."""
     if name in ("abspow", "sgnpow", "pluspow"):
         return _power_atom(name, order, a, parameters[0])
@@ -123,15 +128,14 @@ def ball_atom(name: str, order: int, a: Any, parameters: tuple[Fraction, ...]) -
     saved = flint.ctx.cap
     flint.ctx.cap = order + 2
     try:
-        series = _smooth(name, flint.arb_series([a, 1], prec=order + 1))
-        return series[order] * factorial(order)
+        return _smooth(name, flint.arb_series([a, 1], prec=order + 1))[order] * factorial(order)
     except ValueError:  # a ball so wide that a denominator may be 0: nothing is known, as for a quotient of balls
         return flint.arb("nan")
     finally:
         flint.ctx.cap = saved
 
 
-def _smooth(name: str, t: Any) -> Any:
+def _smooth(name: str, t: Smooth) -> Smooth:
     """A smooth atom on a ball or on a power series of balls."""
     match name:
         case "sigmoid":
@@ -151,13 +155,13 @@ def _smooth(name: str, t: Any) -> Any:
             return (t + (1 + t * t).sqrt()).log()
         case "log1psquare":
             return (1 + t * t).log()
-    method: Callable[[], Any] | None = getattr(t, name, None)
+    method: Callable[[], Smooth] | None = getattr(t, name, None)
     if method is None:
         raise MathematicalError(f"the atom {name} is not known to ball arithmetic")
     return method()
 
 
-def _power_atom(name: str, order: int, a: Any, p: Fraction) -> Any:
+def _power_atom(name: str, order: int, a: arb, p: Fraction) -> arb:
     """``|t|^p``, ``sgn(t)|t|^p`` or ``max(t, 0)^p``, differentiated ``order`` times (weakly)."""
     import flint
 
@@ -168,7 +172,7 @@ def _power_atom(name: str, order: int, a: Any, p: Fraction) -> Any:
     rest = p - order
     odd = (name == "sgnpow") != bool(order % 2)
 
-    def side(size: Any, positive: bool) -> Any:
+    def side(size: arb, positive: bool) -> arb:
         if name == "pluspow" and not positive:
             return flint.arb(0)
         if factor == 0:
@@ -187,13 +191,13 @@ def _power_atom(name: str, order: int, a: Any, p: Fraction) -> Any:
     return left.union(right)
 
 
-def _nonnegative_power(size: Any, exponent: Fraction) -> Any:
+def _nonnegative_power(size: arb, exponent: Fraction) -> arb:
     """``s ** q`` over a ball of non-negative numbers (the ball may reach below 0 by rounding)."""
     import flint
 
     q = ball(exponent)
     if exponent.denominator == 1 and exponent > 0:
-        return whole_power(size, int(exponent))
+        return ball(whole_power(size, int(exponent)))
     if size > 0:
         return size**q
     if exponent < 0:
@@ -202,7 +206,7 @@ def _nonnegative_power(size: Any, exponent: Fraction) -> Any:
     return flint.arb(0) if top.is_zero() else flint.arb(0).union((top**q).upper())
 
 
-def _huber(order: int, a: Any, delta: Fraction) -> Any:
+def _huber(order: int, a: arb, delta: Fraction) -> arb:
     import flint
 
     d = ball(delta)
@@ -210,35 +214,27 @@ def _huber(order: int, a: Any, delta: Fraction) -> Any:
     upper = [d * a - d * d / 2, d, flint.arb(0), flint.arb(0)][min(order, 3)]
     lower = [-d * a - d * d / 2, -d, flint.arb(0), flint.arb(0)][min(order, 3)]
     parts = [v for v, out in ((inner, a > d or a < -d), (upper, a < d), (lower, a > -d)) if not out]
-    result = parts[0]
-    for part in parts[1:]:
-        result = result.union(part)
-    return result
+    return reduce(flint.arb.union, parts)
 
 
-def _pieces(a: Any, value: Callable[[Any, int], Any], width: int) -> Any:
+def _pieces(a: arb, value: Callable[[arb, int], arb], width: int) -> arb:
     """Union of ``value`` over the unit intervals ``[k, k+1]`` that the ball meets."""
     import flint
 
     low, high = int(np.floor(float(a.lower()))), int(np.floor(float(a.upper())))
     if not -(2**40) < low <= high < 2**40 or high - low > 8:
         return flint.arb.nan()
-    result = None
-    for k in range(low - 1, high + 2):
-        if a < k or a > k + 1:
-            continue
-        piece = value(a if k < a < k + 1 else _clip(a, k, k + 1), k)
-        result = piece if result is None else result.union(piece)
-    return result
+    met = [k for k in range(low - 1, high + 2) if not (a < k or a > k + 1)]
+    return reduce(flint.arb.union, [value(a if k < a < k + 1 else _clip(a, k, k + 1), k) for k in met])
 
 
-def _clip(a: Any, low: int, high: int) -> Any:
+def _clip(a: arb, low: int, high: int) -> arb:
     import flint
 
     return a.max(flint.arb(low)).min(flint.arb(high))
 
 
-def _psi(nu: Fraction, order: int, t: Any, k: int) -> Any:
+def _psi(nu: Fraction, order: int, t: arb, k: int) -> arb:
     """The period-4 function of ragd-gs section 9.6 on ``[k, k+1]``: ``psi''' = sgn(s)|s|^nu``, s the triangle wave."""
     import flint
 
@@ -249,7 +245,7 @@ def _psi(nu: Fraction, order: int, t: Any, k: int) -> Any:
     sign = 1 if quarter in (0, 1) else -1
     size = s if sign > 0 else -s
 
-    def power(exponent: Fraction) -> Any:
+    def power(exponent: Fraction) -> arb:
         return flint.arb(1) if exponent == 0 else _nonnegative_power(size, exponent)
 
     match order:

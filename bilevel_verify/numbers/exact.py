@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import tree
@@ -24,7 +24,10 @@ from bilevel_verify.numbers.powers import LONGEST, rational_power, whole_power
 from bilevel_verify.numbers.rounding import ball, constant_ball, float_above, float_below, floats_of, nearest
 from bilevel_verify.numbers.trees import RELATIONS, TreeEvaluator, is_condition
 
-Scalar: TypeAlias = Any
+if TYPE_CHECKING:
+    from flint import arb
+
+Scalar: TypeAlias = "Fraction | arb"
 """``fractions.Fraction`` or ``flint.arb``."""
 BITS = 200
 LARGEST_WHOLE = 2000
@@ -44,7 +47,7 @@ def ends(value: Scalar) -> tuple[float, float]:
 
     NaN stays NaN.
     """
-    if type(value) is Fraction:
+    if isinstance(value, Fraction):
         return float_below(value), float_above(value)
     if value.is_nan():
         return math.nan, math.nan
@@ -207,7 +210,8 @@ def transcendental(name: str, value: Scalar) -> Scalar:
         return Fraction(known[name, int(value)])
     if name == "log" and not bool(ball(value) > 0):
         raise MathematicalError("the logarithm of a number that may not be positive")
-    return ELEMENTARY[name].ball(ball(value))
+    found: Scalar = ELEMENTARY[name].ball(ball(value))
+    return found
 
 
 class Exact:
@@ -284,7 +288,7 @@ FUNCTIONS: dict[str, Callable[..., Scalar]] = {
 """Functions of scalars, by their names in the language."""
 
 
-class _Formulas(TreeEvaluator):
+class _Formulas(TreeEvaluator[Scalar, Answer]):
     """Scalar trees; what is no scalar is refused where it is reached."""
 
     lazy = True
@@ -312,7 +316,8 @@ class Formula:
         MathematicalError : undefined here (division by zero, root of a negative number), names what.
         KeyError : a letter without a value.
         """
-        return self._of(node, condition=False)
+        found: Scalar = self._of(node, condition=False)
+        return found
 
     def answer(self, node: tree.Node) -> Answer:
         """A condition: True, False, or None where the enclosures do not decide."""

@@ -23,6 +23,7 @@ from bilevel_verify.numbers.powers import whole_power
 
 if TYPE_CHECKING:
     import sympy
+    from flint import arb
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -92,7 +93,7 @@ def float_above(value: Fraction) -> float:
     return -float_below(-value)
 
 
-def ball(number: Any) -> Any:
+def ball(number: Any) -> arb:
     """The ball of a number: exact for floats, integers and mpmath numbers, rounded outwards for other rationals.
 
     Raises
@@ -135,7 +136,7 @@ def fraction(number: Any) -> Fraction:
         raise MathematicalError(f"the parameter {number} of an atom must be rational") from None
 
 
-def floats_of(value: Any) -> tuple[float, float]:
+def floats_of(value: arb) -> tuple[float, float]:
     """Float ends that contain an ``arb`` ball (``-inf, inf`` for a ball without information)."""
     if value.is_nan():
         return -math.inf, math.inf
@@ -148,7 +149,7 @@ def floats_of(value: Any) -> tuple[float, float]:
     return bottom, top
 
 
-def constant_ball(number: Any, bits: int = PRECISION) -> Any:
+def constant_ball(number: Any, bits: int = PRECISION) -> arb:
     """An ``arb`` ball that contains an exact SymPy number (rational, algebraic, or elementary constant).
 
     Raises
@@ -161,7 +162,7 @@ def constant_ball(number: Any, bits: int = PRECISION) -> Any:
         return _ball(sympy.sympify(number))
 
 
-def _ball(number: sympy.Expr) -> Any:
+def _ball(number: sympy.Expr) -> arb:
     import flint
     import sympy
 
@@ -193,10 +194,10 @@ BALL_METHODS = frozenset((*TRANSCENDENTAL, "gamma", "acos", "asin", "cot", "sech
 """SymPy classes whose method the balls have, by the same name."""
 
 
-def _ball_function(number: sympy.Expr) -> Any:
+def _ball_function(number: sympy.Expr) -> arb:
     name = type(number).__name__
     if name in BALL_METHODS and len(number.args) == 1:
-        return getattr(_ball(number.args[0]), name)()
+        return ball(getattr(_ball(number.args[0]), name)())
     if name == "Abs":
         return abs(_ball(number.args[0]))
     if name in ("Max", "Min"):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
 
-from bilevel_verify.numbers.arithmetic import Arithmetic
+from bilevel_verify.numbers.arithmetic import Arithmetic, T, V
 from bilevel_verify.symbolic.graph import Graph, Instruction, reachable
 
 FIRST_RUNS = 8
@@ -42,13 +42,13 @@ class Program:
         """Number of instructions that compute something."""
         return sum(i.op not in ("input", "const") for i in self.instructions)
 
-    def run(self, arithmetic: Arithmetic, inputs: Sequence[Any]) -> list[Any]:
+    def run(self, arithmetic: Arithmetic[V, T], inputs: Sequence[V]) -> list[V]:
         """Interpret the program; returns the outputs in C order of ``shape``."""
         if len(inputs) != len(self.inputs):
             raise ValueError(f"the program has {len(self.inputs)} inputs, {len(inputs)} were given")
         self._runs[0] += 1
         if self._runs[0] > FIRST_RUNS and getattr(arithmetic, "operators", False):
-            found: list[Any] = self._written(inputs, self._constants(arithmetic), arithmetic)
+            found: list[V] = self._written(inputs, self._constants(arithmetic), arithmetic)
             return found
         values: list[Any] = []
         for instruction in self.instructions:
@@ -83,7 +83,7 @@ class Program:
         written: Callable[[Sequence[Any], Sequence[Any], Any], list[Any]] = namespace["run"]
         return written
 
-    def _constants(self, arithmetic: Arithmetic) -> list[Any]:
+    def _constants(self, arithmetic: Arithmetic[V, T]) -> list[V]:
         """The constants in balls of the precision in force."""
         import flint
 
@@ -157,10 +157,10 @@ def _compact(
     return Program(inputs, tuple(kept), tuple(place[o] for o in outputs), shape)
 
 
-def _step(arithmetic: Arithmetic, instruction: Instruction, args: list[Any], inputs: Sequence[Any]) -> Any:
+def _step(arithmetic: Arithmetic[V, T], instruction: Instruction, args: list[V], inputs: Sequence[V]) -> V | T:
     match instruction.op:
         case "input":
-            return inputs[instruction.value]
+            return inputs[int(instruction.value)]
         case "const":
             return arithmetic.constant(instruction.value)
         case "add":
@@ -177,18 +177,19 @@ def _step(arithmetic: Arithmetic, instruction: Instruction, args: list[Any], inp
             name, order, parameters = instruction.value
             return arithmetic.atom(name, order, args[0], parameters)
         case "select":
-            return arithmetic.select(args[0], args[1], args[2])
+            return arithmetic.select(args[0], args[1], args[2])  # type: ignore[arg-type] # a test
         case "lt" | "le" | "eq":
             return arithmetic.compare(instruction.op, args[0], args[1])
         case "and" | "or" | "not" | "true" | "false":
-            return arithmetic.logical(instruction.op, args)
+            return arithmetic.logical(instruction.op, args)  # type: ignore[arg-type] # answers
     if instruction.op in ("call", "real_power"):
         lowered: Any = arithmetic  # programs of symbolic.lower; only the arithmetic of arrays runs them
-        return lowered.lowered(instruction.op, args[0], instruction.value)
+        found: V = lowered.lowered(instruction.op, args[0], instruction.value)
+        return found
     return _rare_step(arithmetic, instruction.op, args)
 
 
-def _rare_step(arithmetic: Arithmetic, op: str, args: list[Any]) -> Any:
+def _rare_step(arithmetic: Arithmetic[V, T], op: str, args: list[V]) -> V:
     match op:
         case "logsumexp":
             return arithmetic.logsumexp(args)

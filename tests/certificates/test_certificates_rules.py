@@ -169,6 +169,18 @@ LACKING = [
     ("more than one", [">", "n", 1], [["hypothesis", 0], ["whole", ["<", 0, "n"]]], WHOLE, [[">", "n", 0]]),
     ("more than a floor", ["<", ["floor", "x"], "x"], [["floor", "x"]], REAL, []),
     ("a vector that is not 0", [">", ["dot", "v", "v"], 0], [["square", "v"]], {"v": "vector"}, []),
+    ("a positive multiplier", ["<=", 1, 0], [["identity", ["<=", 1, 0], [[1, [], []]], -1]], REAL, []),
+    ("a base that is not 0", ["<", ["^", "x", 2], "x"], [["hypothesis", 0], ["hypothesis", 1],
+     ["exponent", "x", ["<", 1, 2]]], REAL, [[">=", "x", 0], ["<", "x", 1]]),
+    ("a positive exponent", ["<", ["^", 2, "y"], ["^", 3, "y"]], [["hypothesis", 0], ["raise", ["<", 2, 3], "y"]], REAL,
+     [[">=", "y", 0]]),
+    ("more than a part of a maximum", [">", ["max", "x", "y"], "x"], [["max", ["x", "y"]]], REAL, []),
+    ("the case of positive numbers", ["<=", "x", 0], [["cases", ["<=", "x", 0], "x", [], []]], REAL, []),
+    ("a step that goes on", ["<=", "n", 8], [["hypothesis", 0], ["induction", ["<=", "n", 8], "n", 0,
+     [["number", ["<=", 0, 8]]], [["hypothesis", 1]]]], WHOLE, [[">=", "n", 0]]),
+    ("more terms than none", ["==", ["sum", "i", "i", 1, 1], 0], [["last-term", ["sum", "i", "i", 1, 1]]], REAL, []),
+    ("a line in form", ["<=", 0, "x"], [["hypothesis", "a"], ["hypothesis", 0]], REAL, [["<=", 0, "x"]]),
+    ("a list of lines", ["<=", 0, 1], {}, REAL, []),
 ]  # fmt: skip
 
 
@@ -176,6 +188,83 @@ LACKING = [
 @pytest.mark.parametrize(("what", "claim", "proof", "letters", "hypotheses"), LACKING, ids=[w[0] for w in LACKING])
 def test_what_alone_is_missing_refuses_it(what: str, claim: Any, proof: Any, letters: Any, hypotheses: Any) -> None:
     assert says(claim, proof, letters, hypotheses) != "accepted"
+
+
+FROM_FIVE = [">=", ["^", "n", 2], 25]
+BELOW_PI = ["<", "314159265358979323846264338327950288/100000000000000000000000000000000000", "pi"]
+USED = [
+    # what is used again, claim, proof, letters, hypotheses
+    ("an equality times a negative number", ["==", "x", 3], [["hypothesis", 0],
+     ["identity", ["==", "x", 3], [[-1, [0], []]], -1]], REAL, [["==", "x", 3]]),
+    ("a cofactor that may be 0", [">=", ["*", "x", "y"], 0], [["hypothesis", 0], ["hypothesis", 1],
+     ["identity", [">=", ["*", "x", "y"], 0], [["y", [0], []]]]], REAL, [[">=", "x", 0], [">=", "y", 0]]),
+    ("what is known", [">=", ["*", 2, ["^", "x", 2]], 0], [["known", [">=", ["^", "x", 2], 0]],
+     ["identity", [">=", ["*", 2, ["^", "x", 2]], 0], [[2, [0], []]]]], REAL, []),
+    ("the largest part", ["<=", "y", 5], [["hypothesis", 0], ["hypothesis", 1], ["max", ["x", "y"], 1],
+     ["identity", ["<=", "y", 5], [[1, [0], []], [1, [2], []]]]], REAL, [["<=", ["max", "x", "y"], 5], ["<=", "x", "y"]]),
+    ("a square", [">=", ["*", 2, ["dot", "v", "v"]], 0], [["square", "v"],
+     ["identity", [">=", ["*", 2, ["dot", "v", "v"]], 0], [[2, [0], []]]]], {"v": "vector"}, []),
+    ("what all cases show", ["<=", ["*", 2, "x"], ["*", 2, ["abs", "x"]]], [
+     ["cases", ["<=", "x", ["abs", "x"]], "x", [["max", ["x", ["neg", "x"], 0]]], [["max", ["x", ["neg", "x"], 0]]]],
+     ["identity", ["<=", ["*", 2, "x"], ["*", 2, ["abs", "x"]]], [[2, [0], []]]]], REAL, []),
+    ("the start, in a step", FROM_FIVE, [["hypothesis", 0], ["induction", FROM_FIVE, "n", 5,
+     [["number", [">=", ["^", 5, 2], 25]]], [["hypothesis", 1],
+      ["identity", [">=", ["^", ["+", "n", 1], 2], 25], [[1, [1], []], [2, [0], []], [11, [], []]]]]]], WHOLE,
+     [[">=", "n", 5]]),
+    ("more than 64 bits", BELOW_PI, [["number", BELOW_PI]], REAL, []),
+]  # fmt: skip
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("what", "claim", "proof", "letters", "hypotheses"), USED, ids=[u[0] for u in USED])
+def test_what_a_line_shows_is_a_fact(what: str, claim: Any, proof: Any, letters: Any, hypotheses: Any) -> None:
+    assert says(claim, proof, letters, hypotheses) == "accepted"
+
+
+@pytest.mark.fast
+def test_the_reason_names_what_is_wrong_with_a_line() -> None:
+    both = [["and", [">=", "x", 0], ["<=", "x", 1]]]
+    goal = [">=", "x", 0]
+    for line, hypotheses, reason in (
+        (["known", ["+", "x", 1]], (), "is no relation"),
+        (["trust", 0], (), "a line begins with a rule"),
+        (["identity", goal, [[1, [1], []]]], POSITIVE, "there is no fact 1"),
+        (["one-of", goal, 0, [[], []]], both, "no alternatives"),
+    ):
+        assert reason in says(
+            goal, [["hypothesis", 0], line] if hypotheses == POSITIVE else [line], hypotheses=hypotheses
+        )
+
+
+@pytest.mark.fast
+def test_proofs_are_nested_twenty_deep() -> None:
+    goal = [">=", "x", 0]
+    only = [["or", goal], [">=", "n", 0]]
+
+    def nested(depth: int) -> Any:
+        return [["one-of", goal, 0, [nested(depth - 1)]]] if depth else []
+
+    def by_induction(depth: int) -> Any:
+        return [["hypothesis", 1], ["induction", goal, "n", 0, nested(depth), [["hypothesis", 2]]]]
+
+    letters = {"x": "real", "n": "integer"}
+    for proof, accepted in ((nested, 20), (by_induction, 19)):
+        assert says(goal, proof(accepted), letters, only) == "accepted"
+        assert "at most 20 deep" in says(goal, proof(accepted + 1), letters, only)
+
+
+@pytest.mark.fast
+def test_boxes_are_split_sixty_times_at_most() -> None:
+    def splits(count: int) -> Any:
+        return ["x", 0, None, splits(count - 1)] if count else None
+
+    def answer(count: int) -> str:
+        return says(
+            ["<=", "x", 2], [*given(*INSIDE), ["boxes", ["<=", "x", 2], {"x": [0, 1]}, splits(count)]], X, INSIDE
+        )
+
+    assert answer(60) == "accepted"
+    assert "too many" in answer(61)
 
 
 @pytest.mark.fast

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import count
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from bilevel_verify.audit.scalar.integers import whole
 from bilevel_verify.audit.scalar.linear import linear_form
@@ -24,14 +24,18 @@ from bilevel_verify.audit.scalar.work import spend
 from bilevel_verify.language import tree
 from bilevel_verify.language.elementary import ELEMENTARY, Elementary
 from bilevel_verify.numbers.balls import ArbBalls
-from bilevel_verify.numbers.logic import conjunction
+from bilevel_verify.numbers.logic import Answer, conjunction
 from bilevel_verify.numbers.rounding import ball, precision
-from bilevel_verify.numbers.trees import Bound, Evaluate, TreeEvaluator
+from bilevel_verify.numbers.trees import Bound, Evaluate, Test, TreeEvaluator
 from bilevel_verify.theorems.card_parts import Domain, Expression
 
-Ball = Any
+if TYPE_CHECKING:
+    from flint import arb
+
+Ball: TypeAlias = "arb"
+Found = TypeVar("Found")
 Box = dict[str, tuple[Fraction, Fraction]]
-Enclosed = Callable[[Mapping[str, Ball]], "Ball | None"]
+Enclosed: TypeAlias = "Callable[[Bound[Ball]], Ball | None]"
 NOWHERE: Mapping[str, Domain] = MappingProxyType({})
 PRECISION = 90
 BOX_LIMIT = 3_000
@@ -63,7 +67,7 @@ def enclose(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Enclose
     return _or_none(_Hulls(domains).compile(node))
 
 
-def truth(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Callable[[Mapping[str, Ball]], bool | None]:
+def truth(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Callable[[Bound[Ball]], Answer]:
     """Whether a condition holds on a whole box, fails on a whole box, or neither (None).
 
     Raises
@@ -73,8 +77,8 @@ def truth(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Callable[
     return _or_none(_Hulls(domains).condition(node))
 
 
-def _or_none(value: Callable[[Any], Any]) -> Callable[[Mapping[str, Ball]], Any]:
-    def on(box: Mapping[str, Ball]) -> Any:
+def _or_none(value: Callable[[Bound[Ball]], Found]) -> Callable[[Bound[Ball]], Found | None]:
+    def on(box: Bound[Ball]) -> Found | None:
         try:
             return value(box)
         except _Undefined:
@@ -138,7 +142,7 @@ def away_from_zero(node: tree.Node, box: Box) -> bool:
 
 def _search(
     value: Enclosed,
-    tests: list[Callable[[Mapping[str, Ball]], bool | None]],
+    tests: list[Callable[[Bound[Ball]], Answer]],
     start: Box,
     strict: bool,
     slopes: list[tuple[str, Fraction, Enclosed]],
@@ -209,7 +213,7 @@ class _Boxed(ArbBalls):
         return True if a < b or (op == "le" and a <= b) else False if a > b else None
 
 
-class _Hulls(TreeEvaluator):
+class _Hulls(TreeEvaluator["Ball", Answer]):
     """Trees over boxes, with what is known of their exponents."""
 
     error = NoEnclosure
@@ -218,7 +222,7 @@ class _Hulls(TreeEvaluator):
         super().__init__(_Boxed(), RULES)
         self.domains = domains
 
-    def letter(self, name: str) -> Evaluate:
+    def letter(self, name: str) -> Evaluate[Ball]:
         if name in ("pi", "E"):
             from flint import arb
 
@@ -234,12 +238,12 @@ class _Hulls(TreeEvaluator):
             found = found - value if minus else found + value
         return _finite(found)
 
-    def product_of(self, factors: Sequence[tree.Node]) -> Evaluate:
+    def product_of(self, factors: Sequence[tree.Node]) -> Evaluate[Ball]:
         """Products; a factor that occurs twice is squared, not multiplied with itself."""
         kinds = Counter(factors)
         parts = [self.compile(f if n == 1 else tree.Power(f, tree.Number(Fraction(n)))) for f, n in kinds.items()]
 
-        def multiplied(box: Bound) -> Ball:
+        def multiplied(box: Bound[Ball]) -> Ball:
             found = parts[0](box)
             for part in parts[1:]:
                 found = found * part(box)
@@ -247,7 +251,7 @@ class _Hulls(TreeEvaluator):
 
         return multiplied
 
-    def power(self, node: tree.Power) -> Evaluate:
+    def power(self, node: tree.Power) -> Evaluate[Ball]:
         """A whole power, or the corners of a real one."""
         base, exponent, domains = node.base, node.exponent, self.domains
         form = linear_form(exponent)
@@ -259,11 +263,11 @@ class _Hulls(TreeEvaluator):
         raised = _signed_power if signed else _real_power
         return self.binary(lambda b, e: raised(b, e, growing), base, exponent)
 
-    def chain(self, operands: Sequence[tree.Node], links: Sequence[tuple[str, bool]]) -> Evaluate:
+    def chain(self, operands: Sequence[tree.Node], links: Sequence[tuple[str, bool]]) -> Test[Ball, Answer]:
         """Links of which a side has no enclosure are not decided."""
         sides, compare = [_or_none(self.compile(operand)) for operand in operands], self.arithmetic.compare
 
-        def hold(box: Bound) -> bool | None:
+        def hold(box: Bound[Ball]) -> bool | None:
             values = [side(box) for side in sides]
             return conjunction(
                 None if a is None or b is None else compare(op, b, a) if turned else compare(op, a, b)
@@ -272,10 +276,10 @@ class _Hulls(TreeEvaluator):
 
         return hold
 
-    def over_range(self, node: tree.Call, index: str, low: tree.Node, high: tree.Node) -> Evaluate:
+    def over_range(self, node: tree.Call, index: str, low: tree.Node, high: tree.Node) -> Evaluate[Ball]:
         raise NoEnclosure(node.function)
 
-    def compile(self, node: tree.Node) -> Evaluate:
+    def compile(self, node: tree.Node) -> Evaluate[Ball]:
         """The function of a tree; what jumps inside of a box has no rule here."""
         if isinstance(node, tree.Modulo):
             raise NoEnclosure("Modulo")

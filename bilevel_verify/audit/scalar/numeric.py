@@ -39,8 +39,8 @@ class _Reals(Numpy):
     def constant(self, value: Any) -> Any:
         return np.float64(nearest(value))
 
-    def named(self, name: str) -> float:
-        return {"pi": np.pi, "E": np.e, "oo": np.inf}[name]
+    def named(self, name: str) -> Array:
+        return np.asarray({"pi": np.pi, "E": np.e, "oo": np.inf}[name])
 
     def raised(self, a: Any, exponent: Any) -> Any:
         return np.power(np.asarray(a, float), exponent)
@@ -58,7 +58,7 @@ class _Reals(Numpy):
         raise NotImplementedError("the ends of a range differ from point to point")
 
 
-class _Samples(TreeEvaluator):
+class _Samples(TreeEvaluator[Array, Array]):
     """Trees at many points; ends of ranges may differ from point to point."""
 
     error, lazy, typed = ExpressionError, True, False
@@ -66,22 +66,22 @@ class _Samples(TreeEvaluator):
     def modulo(self, left: Any, right: Any) -> Any:
         return np.mod(left, right)
 
-    def over_range(self, node: tree.Call, index: str, low: tree.Node, high: tree.Node) -> Evaluate:
+    def over_range(self, node: tree.Call, index: str, low: tree.Node, high: tree.Node) -> Evaluate[Array]:
         """Sums and products, maxima and minima; too long a range gives NaN."""
         body, start, stop = (self.compile(part) for part in (node.arguments[0], low, high))
         first = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}.get(node.function)
 
-        def run(bound: Bound) -> Any:
+        def run(bound: Bound[Array]) -> Any:
             ends = np.broadcast_arrays(np.ceil(start(bound)), np.floor(stop(bound)))
             if first is None or not np.all(np.isfinite(ends)):
                 return np.full(ends[0].shape, np.nan)
             shape = np.broadcast_shapes(ends[0].shape, *(np.shape(v) for v in bound.values()))
             least, most = int(ends[0].min()), int(ends[1].max())
-            total: Any = np.full(shape, first if most - least <= TERM_LIMIT else np.nan)
+            total = np.full(shape, first if most - least <= TERM_LIMIT else np.nan)
             for place in range(least, most + 1) if most - least <= TERM_LIMIT else ():
                 term = body({**bound, index: place})
                 inside = (ends[0] <= place) & (place <= ends[1])
-                total = np.where(inside, self.joined(node.function, total, term, place), total)
+                total = np.where(inside, np.asarray(self.joined(node.function, total, term, place)), total)
             return total
 
         return run

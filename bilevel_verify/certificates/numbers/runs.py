@@ -26,7 +26,7 @@ from bilevel_verify.certificates.statement import NotStated, data_of
 from bilevel_verify.checks.claims.claims import Judged
 from bilevel_verify.checks.claims.decide import Judgement
 from bilevel_verify.checks.claims.evaluate import Evaluator
-from bilevel_verify.checks.claims.values import Vector, as_scalar, ends
+from bilevel_verify.checks.claims.values import Bound, Vector, as_scalar, ends
 from bilevel_verify.checks.instances.case import Case
 from bilevel_verify.checks.judging.rows import marks_of, readings_of
 from bilevel_verify.checks.verdicts.verdict import Row
@@ -34,7 +34,6 @@ from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.numbers.exact import rational
-from bilevel_verify.numbers.trees import Bound
 from bilevel_verify.problems.problem import Problem
 
 MOST = 200

@@ -12,9 +12,8 @@ from bilevel_verify.checks.claims.evaluate import INDICES, Evaluator
 from bilevel_verify.checks.claims.facts import needs_epochs, rests_on_the_epoch
 from bilevel_verify.checks.claims.formal import holds_formally
 from bilevel_verify.checks.claims.recorded import HOW, NO_ROWS, RecordedRun
-from bilevel_verify.checks.claims.values import EvaluationError, NoStepError
+from bilevel_verify.checks.claims.values import Bound, EvaluationError, NoStepError
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.numbers.trees import Bound
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.card_parts import Domain, Link
 
@@ -196,7 +195,7 @@ def _at_place(judged: Judged, place: Bound) -> None:
     if found is None:
         judged.tally.skip(tool.certainty)
     else:
-        judged.tally.take(found, place.get("t"))
+        judged.tally.take(found, v.index_at(place, "t") if "t" in place else None)
         if judged.seen is not None:
             judged.seen(judged, place, tool, found)
 

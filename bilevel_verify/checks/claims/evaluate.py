@@ -18,11 +18,11 @@ from flint import arb
 from bilevel_verify.checks.claims import linear
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.meanings import FUNCTIONS, signed_sum
-from bilevel_verify.checks.claims.values import VALUES, EvaluationError, Scalar, Value
+from bilevel_verify.checks.claims.values import VALUES, Answer, Bound, Evaluate, EvaluationError, Scalar, Value
 from bilevel_verify.language import nearest_of, tree
 from bilevel_verify.language.binding import RANGE_FUNCTIONS
 from bilevel_verify.numbers import exact
-from bilevel_verify.numbers.trees import Bound, Evaluate, TreeEvaluator
+from bilevel_verify.numbers.trees import TreeEvaluator
 from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty, weakest
 
 STILL = (tree.Number, tree.Letter, tree.Add, tree.Multiply, tree.Negate, tree.Divide, tree.Power, tree.Call)
@@ -54,7 +54,7 @@ class Sequences(Protocol):
         """Number of oracle calls of one kind."""
 
 
-class Evaluator(TreeEvaluator):
+class Evaluator(TreeEvaluator[Value, Answer]):
     """Values of trees. ``certainty`` is the weakest ingredient since :meth:`reset`.
 
     Parameters
@@ -74,7 +74,7 @@ class Evaluator(TreeEvaluator):
         functions: Functions | None = None,
         sequences: Sequences | None = None,
     ) -> None:
-        super().__init__(VALUES, FUNCTIONS | {"norm": self._norm})
+        super().__init__(VALUES, FUNCTIONS | {"norm": self._norm})  # type: ignore[arg-type] # the rest is of scalars alone
         self._still: dict[tuple[int, int], tuple[Value, Certainty]] = {}
         self.letters = dict(letters)
         self.definitions = dict(definitions or {})
@@ -154,9 +154,9 @@ class Evaluator(TreeEvaluator):
         node = self.definitions[name]
         key = self._key(node, bound)
         if key is not None and key in self._memory:
-            result, certainty = self._memory[key]
-            self.note(certainty)
-            return result
+            known: tuple[Value, Certainty] = self._memory[key]
+            self.note(known[1])
+            return known[0]
         if name in self._open:
             raise EvaluationError(f"{' -> '.join([*self._open, name])} is a circle")
         self._open.append(name)
@@ -232,8 +232,8 @@ class Evaluator(TreeEvaluator):
             if self.sequences is None:
                 raise EvaluationError("not recorded")
             k = parts[-1](bound)
-            epoch = parts[0](bound) if len(parts) == 2 else bound.get("t", 0)
-            return self.sequences.entry(base, int(epoch), k)
+            epoch = parts[0](bound) if len(parts) == 2 else v.index_at(bound, "t", 0)
+            return self.sequences.entry(base, epoch, k)
 
         return recorded
 
@@ -271,7 +271,8 @@ class Evaluator(TreeEvaluator):
         key = ("norm", *(part for a in value.entries for part in a.man_exp()))
         if key not in self._memory:
             self._memory[key] = linear.norm(value)
-        return self._memory[key]
+        known: Value = self._memory[key]
+        return known
 
     def _of_problem(self, name: str, arguments: list[Evaluate]) -> Evaluate:
         def call(bound: Bound) -> Value:

@@ -23,9 +23,9 @@ from flint import arb
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.decide import Judgement
 from bilevel_verify.checks.claims.evaluate import Evaluator
+from bilevel_verify.checks.claims.values import Bound
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import tree
-from bilevel_verify.numbers.trees import Bound
 from bilevel_verify.theorems.card_parts import Link
 
 MOST_NORMS = 5

@@ -28,7 +28,7 @@ SLACK = 1e-15
 """First distance below a computed eigenvalue at which a lower bound is tried, relative to the largest; it grows."""
 
 
-def dot(left: Value, right: Value) -> Scalar:
+def dot(left: Value, right: Value) -> arb:
     """Euclidean inner product."""
     a, b = _vector(left), _vector(right)
     same_shape(len(a), len(b))

@@ -15,9 +15,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from bilevel_verify.checks.claims.values import EvaluationError, NoStepError, Value, Vector, vector
+from bilevel_verify.checks.claims.values import Bound, EvaluationError, NoStepError, Value, Vector, index_at, vector
 from bilevel_verify.methods.run import Run
-from bilevel_verify.numbers.trees import Bound
 
 EPOCHS_UNKNOWN = 0
 """``Run.epochs`` of a run whose solver did not say where its epochs begin."""
@@ -203,12 +202,12 @@ class RecordedRun:
             raise EvaluationError(f"not recorded: {name} ({NO_ROWS})")
         match name:
             case "k_end":
-                self._need_rows([int(bound["t"])])
-                return Fraction(self.k_end(int(bound["t"])))
+                self._need_rows([index_at(bound, "t")])
+                return Fraction(self.k_end(index_at(bound, "t")))
             case "ended_by_restart":
-                return self.ended_by_restart(int(bound["t"]))
+                return self.ended_by_restart(index_at(bound, "t"))
             case "last_epoch":
-                return int(bound["t"]) == self.epochs[-1]
+                return index_at(bound, "t") == self.epochs[-1]
             case "iterations":
                 return Fraction(self.iterations())
             case "epochs":

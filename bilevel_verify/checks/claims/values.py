@@ -15,16 +15,15 @@ from typing import Any, TypeAlias
 from flint import arb
 
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.numbers import exact
+from bilevel_verify.numbers import exact, trees
+from bilevel_verify.numbers.exact import Scalar as Scalar
 from bilevel_verify.numbers.exact import ends as ends
+from bilevel_verify.numbers.exact import middle as middle
 from bilevel_verify.numbers.logic import Answer as Answer
 from bilevel_verify.numbers.logic import conjunction as conjunction
 from bilevel_verify.numbers.logic import disjunction as disjunction
 from bilevel_verify.numbers.rounding import ball as ball
 from bilevel_verify.numbers.trees import RELATIONS
-
-Scalar: TypeAlias = Any
-"""A ``Fraction`` or an ``arb``."""
 
 
 class EvaluationError(MathematicalError):
@@ -75,6 +74,8 @@ class Tensor:
 
 
 Value: TypeAlias = "Scalar | Vector | Matrix | Tensor | bool | None"
+Bound: TypeAlias = trees.Bound[Value]
+Evaluate: TypeAlias = trees.Evaluate[Value]
 
 
 def vector(numbers: Iterable[Any]) -> Vector:
@@ -104,7 +105,7 @@ def add(left: Value, right: Value) -> Value:
     if type(left) is type(right) is arb:  # most of what a run is judged with
         return left + right
     if type(left) in NUMBERS and type(right) in NUMBERS:
-        return exact.add(left, right)
+        return exact.add(left, right)  # type: ignore[arg-type]
     match left, right:
         case Vector(), Vector():
             same_shape(len(left), len(right))
@@ -125,7 +126,7 @@ def add(left: Value, right: Value) -> Value:
 def negate(value: Value) -> Value:
     """The negative of a scalar, vector or matrix."""
     if type(value) in NUMBERS:
-        return -value  # type: ignore[operator]
+        return -value  # type: ignore
     match value:
         case Vector(entries):
             return Vector(tuple(-a for a in entries))
@@ -141,7 +142,7 @@ def multiply(left: Value, right: Value) -> Value:
     if type(left) is type(right) is arb:
         return left * right
     if type(left) in NUMBERS and type(right) in NUMBERS:
-        return right if _is_one(left) else left if _is_one(right) else exact.multiply(left, right)
+        return right if _is_one(left) else left if _is_one(right) else exact.multiply(left, right)  # type: ignore[arg-type]
     match left, right:
         case Vector() | Matrix() | Tensor(), Vector() | Matrix() | Tensor():
             raise EvaluationError("'*' between two vectors or matrices; '@' or dot is meant")
@@ -248,18 +249,29 @@ def integer(value: Value, what: str) -> int:
     return exact.integer(as_scalar(value), what)
 
 
+def index_at(bound: Bound, name: str, default: int | None = None) -> int:
+    """The integer that an index is bound to.
+
+    Raises
+    ------
+    KeyError : it is not bound, and there is no default.
+    """
+    found = bound[name] if default is None else bound.get(name, default)
+    return found if isinstance(found, int) else integer(found, name)
+
+
 def floor_of(value: Value, upwards: bool = False) -> Scalar:
     """``floor`` (or ``ceil``) of a scalar; a ball of both answers where it straddles an integer."""
     return exact.rounded(as_scalar(value), upwards)
 
 
 class Values(exact.Exact):
-    """Scalars, vectors, matrices and tensors as an arithmetic."""
+    """Scalars, vectors, matrices and tensors as an arithmetic; wider than that of scalars, hence the overrides."""
 
-    add, mul, div = staticmethod(add), staticmethod(multiply), staticmethod(divide)
+    add, mul, div = staticmethod(add), staticmethod(multiply), staticmethod(divide)  # type: ignore[assignment]
     power, raised, integer = staticmethod(power), staticmethod(power), staticmethod(integer)
 
-    def neg(self, a: Value) -> Value:
+    def neg(self, a: Value) -> Value:  # type: ignore[override]
         return negate(a)
 
     def named(self, name: str) -> Scalar:
@@ -283,7 +295,7 @@ class Values(exact.Exact):
             return op != "lt"
         return exact.relation(op, as_scalar(a), as_scalar(b))
 
-    def select(self, test: Answer, yes: Value, no: Value) -> Value:
+    def select(self, test: Answer, yes: Value, no: Value) -> Value:  # type: ignore[override]
         return super().select(test, as_scalar(yes), as_scalar(no)) if test is None else yes if test else no
 
 

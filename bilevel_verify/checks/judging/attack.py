@@ -19,14 +19,13 @@ from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.claims import Judged, decided
 from bilevel_verify.checks.claims.decide import Judgement, Tally, guarded, judge, ratio_of, reason_of
 from bilevel_verify.checks.claims.evaluate import Evaluator
-from bilevel_verify.checks.claims.values import EvaluationError
+from bilevel_verify.checks.claims.values import Bound, EvaluationError
 from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.judging.rows import as_claimed, on_a_box, row_of
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.numbers.rounding import inward
-from bilevel_verify.numbers.trees import Bound
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters
@@ -240,7 +239,7 @@ def _outside(case: Case, domains: Mapping[str, Domain], place: Bound) -> bool:
     if within is None:
         return False
     points = [place[name] for name, domain in domains.items() if domain.kind == "domain" and domain.space == "x"]
-    return not all(within.contains([float(e) for e in point.entries]) for point in points)
+    return not all(within.contains([float(e) for e in p.entries]) for p in points if isinstance(p, v.Vector))
 
 
 def _stretch(u: np.ndarray) -> np.ndarray:
@@ -351,5 +350,5 @@ def _describe(place: Bound) -> str:
             numbers = ", ".join(f"{float(a):.9g}" for a in value.entries)
             parts.append(f"{name} = [{numbers}]")
         else:
-            parts.append(f"{name} = {float(value):.9g}")
+            parts.append(f"{name} = {v.middle(v.as_scalar(value)):.9g}")
     return "; ".join(parts)

@@ -115,7 +115,8 @@ def _completed(values: dict[str, Fraction], define: Mapping[str, tree.Node]) -> 
         for name, formula in define.items():
             if name not in full and free_letters(formula) - NUMBERS <= full.keys():
                 value = Formula(full).value(formula)
-                full[name] = value
+                if isinstance(value, Fraction):
+                    full[name] = value
     return full if define.keys() <= full.keys() else None
 
 

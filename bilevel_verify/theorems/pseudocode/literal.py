@@ -234,4 +234,5 @@ class _Numbers:
             raise ParameterError(f"no value for {', '.join(missing)}")
         with precision(exact.BITS):
             found = exact.Formula({n: scalar_of(self.given[n])[0] for n in free_letters(node)}).value(node)
-            return int(found) if getattr(found, "denominator", 0) == 1 else exact.middle(found)
+            whole = isinstance(found, Fraction) and found.denominator == 1
+            return int(exact.rational(found)) if whole else exact.middle(found)

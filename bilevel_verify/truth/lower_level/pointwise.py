@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.intervals.elementary import ball_ends, balls_in_use
-from bilevel_verify.numbers.rounding import floats_of, inward, precision
+from bilevel_verify.numbers.rounding import ball, floats_of, inward, precision
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, flattened, weakest
@@ -83,7 +83,7 @@ class Pointwise:
         """
         if not hasattr(lam, "man_exp"):
             self._check_penalty(lam)
-        weight = float(lam) if isinstance(lam, Real) else floats_of(lam)[0]
+        weight = floats_of(ball(lam))[0]
         mu, bend = self.convexity.mu or 0.0, self._upper_curvature
         convex = np.isfinite(bend) and Fraction(weight) * Fraction(mu) + Fraction(bend) >= 0
         return self.certainty if convex else weakest(self.certainty, "computed")
