@@ -74,8 +74,8 @@ class Tensor:
 
 
 Value: TypeAlias = "Scalar | Vector | Matrix | Tensor | bool | None"
-Bound: TypeAlias = trees.Bound[Value]
-Evaluate: TypeAlias = trees.Evaluate[Value]
+Bound: TypeAlias = "trees.Bound[Value]"
+Evaluate: TypeAlias = "trees.Evaluate[Value]"
 
 
 def vector(numbers: Iterable[Any]) -> Vector:

@@ -23,7 +23,7 @@ class Opaque:
 
 
 UNDEFINED = Opaque(-1)
-Value: TypeAlias = Scalar | Opaque
+Value: TypeAlias = "Scalar | Opaque"
 
 
 def least(node: tree.Node, numbers: Mapping[str, object]) -> Fraction | None:
