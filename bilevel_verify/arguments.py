@@ -107,10 +107,17 @@ def _fits(value: Any, hint: Any) -> bool:
         return _is_list(value, kind) and _entries_fit(value, parts)
     if kind.__module__ == "numpy":
         return isinstance(value, kind) or _is_list(value, Sequence)
+    if _is_of_arrays(kind):
+        return hasattr(value, "__array__") or _is_list(value, Sequence)
     try:
         return isinstance(value, kind)
     except TypeError:  # a protocol: what it asks for is called, and not looked up beforehand
         return True
+
+
+def _is_of_arrays(hint: Any) -> bool:
+    """A part of NumPy's ``ArrayLike``: protocols that a tuple is not found to follow."""
+    return str(getattr(typing.get_origin(hint) or hint, "__module__", "")).startswith("numpy._typing")
 
 
 def _is_plain(value: Any, hint: type) -> bool:
@@ -224,13 +231,18 @@ MEANINGS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 
 def _words(hint: Any) -> str:
     """An annotation as a message says it."""
+    if hint is types.NoneType:
+        return "None"
     if isinstance(hint, type) and not typing.get_args(hint):
         return {"str": "a text", "int": "an integer", "float": "a number", "bool": "True or False"}.get(
             hint.__name__, f"a {hint.__name__}"
         )
     parts = typing.get_args(hint)
+    if any(map(_is_of_arrays, parts)):
+        rest = [part for part in parts if not _is_of_arrays(part) and part not in (complex, bytes, str)]
+        return " or ".join(["an array of numbers", *map(_words, rest)])
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return " or ".join("None" if part is types.NoneType else _words(part) for part in parts)
+        return " or ".join(_words(part) for part in parts)
     if typing.get_origin(hint) is Literal:
         return f"one of {', '.join(map(repr, parts))}"
     return str(hint).replace("collections.abc.", "").replace("typing.", "")

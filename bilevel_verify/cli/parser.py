@@ -56,6 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
         _verify,
         _worst,
         _solve,
+        _truth,
         _derive,
         _constants,
         _draft,
@@ -183,6 +184,13 @@ def _solve(commands: argparse._SubParsersAction[Parser]) -> None:
     c.add_argument("--certificates", metavar="DIR", help="write certificates of the truth (needs --truth)")
     _run_options(c)
     c.add_argument("--out", metavar="DIR", help="write run.json and the trace as CSV")
+
+
+def _truth(commands: argparse._SubParsersAction[Parser]) -> None:
+    c = _command(commands, "truth", "true_values", "y*, phi, its derivatives and infimum, f* and g*, with error bars")
+    _problem_options(c, positional=True)
+    c.add_argument("--x", metavar="A,B,...", help="where (--x=-1,2 for a negative one; default: the problem's start)")
+    c.add_argument("--certificates", metavar="DIR", help="write certificates (check: python -m bilevel_check DIR)")
 
 
 def _derive(commands: argparse._SubParsersAction[Parser]) -> None:

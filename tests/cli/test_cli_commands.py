@@ -61,7 +61,7 @@ def as_json(done: subprocess.CompletedProcess[str]) -> Any:
 
 def test_help_is_fast_and_lists_the_commands(folder: Path) -> None:
     done = call("--help", folder=folder)
-    for word in ("run", "verify", "solve", "derive", "constants", "audit", "check", "list", "report"):
+    for word in ("run", "verify", "solve", "truth", "derive", "constants", "audit", "check", "list", "report"):
         assert f"    {word}" in done.stdout
         assert call(word, "--help", folder=folder).stdout.startswith(f"usage: bilevel-verify {word}")
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 import bilevel_verify as bv
 from bilevel_verify.arguments import MEANINGS, checked
@@ -26,6 +27,7 @@ def example(
     how: Literal["all", "thin"] = "all",
     flag: bool | None = None,
     act: Callable[[int], int] | None = None,
+    array: ArrayLike | None = None,
 ) -> str:
     """Takes one of everything."""
     return "called"
@@ -35,12 +37,14 @@ RIGHT: list[dict[str, Any]] = [
     {"number": 1}, {"number": np.float32(2)}, {"count": np.int64(3)}, {"names": ("a", "b")}, {"names": []},
     {"table": {"a": 1}}, {"table": None}, {"path": Path("x")}, {"how": "thin"}, {"flag": np.bool_(True)}, {"act": len},
     {"names": np.array(["a", "b"])}, {"names": np.array([])},
+    {"array": (0.5, 1)}, {"array": [[1.0], [2]]}, {"array": np.zeros(2)}, {"array": 1.5}, {"array": None},
 ]  # fmt: skip
 WRONG: list[dict[str, Any]] = [
     {"number": "1"}, {"number": True}, {"number": 10**400}, {"number": 1j}, {"number": [1.0]}, {"count": 1.5},
     {"count": True}, {"names": "ab"}, {"names": [1]}, {"names": 5}, {"table": {"a": "b"}}, {"table": {1: 1.0}},
     {"table": [1]}, {"path": 5}, {"path": b"x"}, {"how": "none"}, {"how": 1}, {"flag": 1}, {"act": 5},
     {"names": np.array([[1.0]])}, {"names": np.array([1, 2])}, {"names": np.array([["a"]])},
+    {"array": {"a": 1}}, {"array": {1.0}}, {"array": object()}, {"array": Path()},
 ]  # fmt: skip
 
 

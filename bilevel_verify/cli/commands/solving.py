@@ -9,7 +9,13 @@ from typing import Any
 
 from bilevel_verify.campaign.records import run_record
 from bilevel_verify.cli import output, values
-from bilevel_verify.cli.commands.true_values import shown, truth_at
+from bilevel_verify.cli.commands.true_values import (
+    refuse_certificates,
+    show_certificates,
+    shown,
+    truth_at,
+    truth_certificates,
+)
 from bilevel_verify.errors import BilevelVerifyError, InputError
 
 
@@ -24,8 +30,7 @@ def solve_command(arguments: argparse.Namespace) -> int:
     problem = values.member_of(values.problem_of(arguments)[0], eps)
     if arguments.certificates and not arguments.truth:
         raise InputError("--certificates: certificates are of the truth; add --truth")
-    if arguments.certificates and problem.kind not in ("single_level", "bilevel", "minimax"):
-        raise InputError(f"--certificates: none for problems of the kind {problem.kind}")
+    refuse_certificates(problem, arguments.certificates)
     options: dict[str, Any] = {
         "x0": values.numbers(arguments.x0, "--x0"),
         "y0": values.numbers(arguments.y0, "--y0"),
@@ -46,7 +51,7 @@ def solve_command(arguments: argparse.Namespace) -> int:
         asked = {"eps": eps, "x0": options["x0"], "method": arguments.method, "seed": arguments.seed}
         record["promised"] = _promised(arguments.method, arguments.statement, problem if plain else None, asked)
     if arguments.certificates:
-        record["certificates"] = _certificates(problem, run.x, arguments)
+        record["certificates"] = truth_certificates(problem, run.x, Path(arguments.certificates))
     if arguments.out:
         _write(run, record, Path(arguments.out))
     if arguments.json:
@@ -54,25 +59,8 @@ def solve_command(arguments: argparse.Namespace) -> int:
     else:
         _show(record)
         if arguments.certificates:
-            from bilevel_verify.certificates.numbers.writing import lines_of
-
-            output.line("\n".join(["", *lines_of(record["certificates"], Path(arguments.certificates))]))
+            show_certificates(record["certificates"], arguments.certificates)
     return 0
-
-
-def _certificates(problem: Any, x: Any, arguments: argparse.Namespace) -> dict[str, dict[str, object]]:
-    """Certificates of the least value and of y* at the output, written."""
-    from fractions import Fraction
-
-    from bilevel_verify.certificates.numbers.truth import certified_ball, certified_minimum
-    from bilevel_verify.certificates.numbers.writing import write_certificates
-    from bilevel_verify.truth import truth
-
-    answers = truth(problem)
-    numbers = [*certified_minimum(answers)]
-    if problem.y:
-        numbers.append(certified_ball(answers, {v.name: Fraction(float(value)) for v, value in zip(problem.x, x)}))
-    return write_certificates(problem.name, numbers, Path(arguments.certificates))
 
 
 def _promised(method: str, statement: str | None, problem: Any, asked: dict[str, Any]) -> list[str]:

@@ -1,11 +1,16 @@
-"""The truth beside a run: every quantity with value, error bar, method and certificate."""
+"""``truth``, and the truth beside a run: every quantity with value, error bar, method and certificate."""
 
 from __future__ import annotations
 
+import argparse
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from bilevel_verify.campaign.records import plain
-from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.cli import output, values
+from bilevel_verify.errors import BilevelVerifyError, InputError
+from bilevel_verify.problems.problem import Problem
 
 CERTIFICATES = {
     "proved": "exact arithmetic",
@@ -15,14 +20,69 @@ CERTIFICATES = {
 }
 
 
-def truth_at(problem: Any, x: Any) -> dict[str, object]:
+def truth_command(arguments: argparse.Namespace) -> int:
+    """Print the true quantities of a problem at a point, with certificates where a folder is named."""
+    problem = values.member_of(values.problem_of(arguments)[0])
+    x = values.numbers(arguments.x, "--x")
+    refuse_certificates(problem, arguments.certificates)
+    if x is not None:
+        from bilevel_verify.checks.requests.starts import point_of
+
+        point_of(problem, x)
+    at = x if x is not None else problem.start
+    record: dict[str, Any] = {"problem": problem.name, "kind": problem.kind, "x": plain(at)}
+    record["truth"] = truth_at(problem, at)
+    if arguments.certificates:
+        record["certificates"] = truth_certificates(problem, at, Path(arguments.certificates))
+    if arguments.json:
+        output.print_json(record)
+        return 0
+    rows = [("problem", problem.name), ("x", "the best point found" if at is None else ", ".join(map(str, at)))]
+    output.table("", ["", ""], [*rows, *((name, shown(one)) for name, one in record["truth"].items())])
+    if arguments.certificates:
+        show_certificates(record["certificates"], arguments.certificates)
+    return 0
+
+
+def refuse_certificates(problem: Problem, folder: str | None) -> None:
+    """Certificates of the truth are those of problems with one or two unconstrained levels.
+
+    Raises
+    ------
+    InputError : they are asked for, and there are none for this kind.
+    """
+    if folder and problem.kind not in ("single_level", "bilevel", "minimax"):
+        raise InputError(f"--certificates: none for problems of the kind {problem.kind}")
+
+
+def truth_certificates(problem: Problem, x: Any, folder: Path) -> dict[str, dict[str, object]]:
+    """Certificates of the least value, and of y* at a point if there is one, written."""
+    from bilevel_verify.certificates.numbers.truth import certified_ball, certified_minimum
+    from bilevel_verify.certificates.numbers.writing import write_certificates
+    from bilevel_verify.truth import truth
+
+    answers = truth(problem)
+    numbers = [*certified_minimum(answers)]
+    if problem.y and x is not None:
+        numbers.append(certified_ball(answers, {v.name: Fraction(float(value)) for v, value in zip(problem.x, x)}))
+    return write_certificates(problem.name, numbers, folder)
+
+
+def show_certificates(said: dict[str, dict[str, object]], folder: str) -> None:
+    """What the files show, a line for each number."""
+    from bilevel_verify.certificates.numbers.writing import lines_of
+
+    output.line("\n".join(["", *lines_of(said, Path(folder))]))
+
+
+def truth_at(problem: Problem, x: Any) -> dict[str, object]:
     """True quantities at x, each with its error bar and certificate; what does not exist says why (``error``)."""
     from bilevel_verify.truth import truth
 
     answers = truth(problem)
     found: dict[str, Any] = {}
     rows = answers.summary(x)
-    if problem.kind == "simple_bilevel":
+    if problem.kind == "simple_bilevel" and x is not None:
         rows.append(_distance(answers, x))
     for row in rows:
         name = row["quantity"]
