@@ -17,7 +17,7 @@ from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.numbers.rounding import ball, precision
 from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
-from bilevel_verify.truth.functions.formulas import Hyper, Penalty
+from bilevel_verify.truth.functions.formulas import BallHyper, BallPenalty
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
 
 if TYPE_CHECKING:
@@ -72,12 +72,12 @@ class HighPrecision:
             raise InputError(f"a point has {size} components, {len(values)} were given")
         return [self._ball(v) for v in values]
 
-    def _hyper(self, x: Sequence[str | mpmath.mpf]) -> Hyper:
+    def _hyper(self, x: Sequence[str | mpmath.mpf]) -> BallHyper:
         balls = self._point(x, self.pointwise.model.dx)
         near = np.array([float(b.mid()) for b in balls])
         return self.pointwise.points.ball_hyper(balls, near)
 
-    def _penalty(self, x: Sequence[object], lam: Any) -> Penalty:
+    def _penalty(self, x: Sequence[object], lam: Any) -> BallPenalty:
         balls, weight = self._point(x, self.pointwise.model.dx), self._ball(lam)
         near = np.array([float(b.mid()) for b in balls])
         return self.pointwise.points.ball_penalty(balls, weight, near, float(weight.mid()))

@@ -23,7 +23,7 @@ from bilevel_verify.numbers.rounding import inward
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
-from bilevel_verify.truth.functions.formulas import Hyper, Penalty, unit_weights
+from bilevel_verify.truth.functions.formulas import BallHyper, BallPenalty, Hyper, Penalty, unit_weights
 from bilevel_verify.truth.functions.model import Function, weighted_third
 from bilevel_verify.truth.infimum import minimiser_of
 from bilevel_verify.truth.truth import Truth
@@ -227,7 +227,7 @@ class ProblemFunctions:
 
     # --- phi and L* ---------------------------------------------------------------------------------------------------
 
-    def _hyper(self, x: Vector) -> tuple[Hyper, Certainty]:
+    def _hyper(self, x: Vector) -> tuple[BallHyper, Certainty]:
         key = ("hyper", id(x))
         found = self._memory.get(key)
         if found is None:
@@ -240,7 +240,7 @@ class ProblemFunctions:
             found = self._memory[key] = (x, (Hyper(self._algebra, self.model, x.entries, y), certainty))
         return found[1]
 
-    def _penalty(self, x: Vector) -> tuple[Penalty, Certainty]:
+    def _penalty(self, x: Vector) -> tuple[BallPenalty, Certainty]:
         key = ("penalty", id(x))
         found = self._memory.get(key)
         if found is None:

@@ -22,21 +22,21 @@ from bilevel_verify.numbers.rounding import inward
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.truth.arithmetic.algebra import Boxes
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
-from bilevel_verify.truth.functions.formulas import Hyper, Penalty
+from bilevel_verify.truth.functions.formulas import BoxHyper, BoxPenalty, Hyper, Penalty
 from bilevel_verify.truth.truth import Truth
 
 Key = tuple[float, ...]
 CHUNK = 4096
 BOXES = Boxes()
 
-HYPER: dict[str, Callable[[Hyper], Any]] = {
+HYPER: dict[str, Callable[[BoxHyper], Any]] = {
     "phi": lambda hyper: hyper.value,
     "grad_phi": lambda hyper: hyper.gradient,
     "hess_phi": lambda hyper: hyper.hessian,
     "grad_y_star": lambda hyper: hyper.jacobian,
     "y_star": lambda hyper: BOXES.matrix([[y] for y in hyper.y], hyper.x),
 }
-PENALTY: dict[str, Callable[[Penalty], Any]] = {
+PENALTY: dict[str, Callable[[BoxPenalty], Any]] = {
     "L_star": lambda penalty: penalty.value,
     "grad_L_star": lambda penalty: penalty.gradient,
     "hess_L_star": lambda penalty: penalty.hessian,

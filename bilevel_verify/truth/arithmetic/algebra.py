@@ -10,7 +10,7 @@ A *number* is an array (n,), an :class:`~bilevel_verify.intervals.batch.Interval
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,13 @@ from numpy.typing import NDArray
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.intervals.arithmetics import IntervalArithmetic
 from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.numbers.arithmetic import Arithmetic
 from bilevel_verify.numbers.balls import ArbBalls
 from bilevel_verify.numbers.floats import Numpy
 from bilevel_verify.numbers.rounding import UNDERFLOW, UNIT, down, up
+
+if TYPE_CHECKING:
+    from flint import arb, arb_mat
 
 FloatArray = NDArray[np.float64]
 NO_VALUE = (
@@ -29,25 +33,37 @@ NO_VALUE = (
 )
 
 
-class Algebra(Protocol):
+N = TypeVar("N")
+"""A number of an algebra: an array, an interval of arrays, or a ball."""
+M = TypeVar("M")
+"""A matrix of it, or a batch of them."""
+
+
+class Algebra(Protocol[N, M]):
     """Matrices of one number system."""
 
-    arithmetic: Any
+    @property
+    def arithmetic(self) -> Arithmetic[N, Any]:
+        """The number system."""
 
-    def matrix(self, rows: Sequence[Sequence[Any]], like: Sequence[Any]) -> Any: ...
-    def number(self, value: Any, like: Sequence[Any]) -> Any: ...
-    def product(self, a: Any, b: Any) -> Any: ...
-    def add(self, a: Any, b: Any) -> Any: ...
-    def subtract(self, a: Any, b: Any) -> Any: ...
-    def negate(self, a: Any) -> Any: ...
-    def scale(self, factor: Any, a: Any) -> Any: ...
-    def transpose(self, a: Any) -> Any: ...
-    def solve(self, a: Any, b: Any) -> Any: ...
-    def stack(self, parts: Sequence[Any], horizontal: bool = True) -> Any: ...
-    def identity(self, size: int, like: Any) -> Any: ...
-    def entries(self, column: Any) -> list[Any]: ...
-    def where_defined(self, value: Any, numbers: Sequence[Any], at: Sequence[Any]) -> list[Any]: ...
-    def where_differentiable(self, apart: Any, matrix: Any, x: Sequence[Any]) -> Any: ...
+    def matrix(self, rows: Sequence[Sequence[N]], like: Sequence[N]) -> M: ...
+    def number(self, value: N, like: Sequence[N]) -> N: ...
+    def product(self, a: M, b: M) -> M: ...
+    def add(self, a: M, b: M) -> M: ...
+    def subtract(self, a: M, b: M) -> M: ...
+    def negate(self, a: M) -> M: ...
+    def scale(self, factor: N, a: M) -> M: ...
+    def transpose(self, a: M) -> M: ...
+    def solve(self, a: M, b: M) -> M: ...
+    def stack(self, parts: Sequence[M], horizontal: bool = True) -> M: ...
+    def identity(self, size: int, like: M) -> M: ...
+    def size(self, a: M) -> tuple[int, int]:
+        """Rows and columns."""
+
+    def entry(self, a: M, i: int, j: int) -> N: ...
+    def entries(self, column: M) -> list[N]: ...
+    def where_defined(self, value: N, numbers: Sequence[N], at: Sequence[N]) -> list[N]: ...
+    def where_differentiable(self, apart: N, matrix: M, x: Sequence[N]) -> M: ...
 
 
 class Floats:
@@ -55,7 +71,7 @@ class Floats:
 
     arithmetic = Numpy()
 
-    def matrix(self, rows: Sequence[Sequence[Any]], like: Sequence[Any]) -> FloatArray:
+    def matrix(self, rows: Sequence[Sequence[FloatArray]], like: Sequence[FloatArray]) -> FloatArray:
         n = len(like[0])
         out = np.empty((n, len(rows), len(rows[0]) if rows else 0))
         for i, row in enumerate(rows):
@@ -63,7 +79,7 @@ class Floats:
                 out[:, i, j] = value
         return out
 
-    def number(self, value: Any, like: Sequence[Any]) -> FloatArray:
+    def number(self, value: FloatArray, like: Sequence[FloatArray]) -> FloatArray:
         return np.broadcast_to(np.asarray(value, dtype=float), np.shape(like[0])).copy()
 
     def product(self, a: FloatArray, b: FloatArray) -> FloatArray:
@@ -78,7 +94,7 @@ class Floats:
     def negate(self, a: FloatArray) -> FloatArray:
         return np.asarray(-a)
 
-    def scale(self, factor: Any, a: FloatArray) -> FloatArray:
+    def scale(self, factor: FloatArray, a: FloatArray) -> FloatArray:
         return np.asarray(np.reshape(factor, (-1, 1, 1)) * a)
 
     def transpose(self, a: FloatArray) -> FloatArray:
@@ -95,13 +111,22 @@ class Floats:
     def identity(self, size: int, like: FloatArray) -> FloatArray:
         return np.broadcast_to(np.eye(size), (len(like), size, size))
 
+    def size(self, a: FloatArray) -> tuple[int, int]:
+        rows, columns = a.shape[-2:]
+        return int(rows), int(columns)
+
+    def entry(self, a: FloatArray, i: int, j: int) -> FloatArray:
+        return np.asarray(a[:, i, j])
+
     def entries(self, column: FloatArray) -> list[FloatArray]:
         return list(column[:, :, 0].T)
 
-    def where_defined(self, value: Any, numbers: Sequence[Any], at: Sequence[Any]) -> list[Any]:
+    def where_defined(
+        self, value: FloatArray, numbers: Sequence[FloatArray], at: Sequence[FloatArray]
+    ) -> list[FloatArray]:
         return list(numbers)
 
-    def where_differentiable(self, apart: Any, matrix: FloatArray, x: Sequence[Any]) -> FloatArray:
+    def where_differentiable(self, apart: FloatArray, matrix: FloatArray, x: Sequence[FloatArray]) -> FloatArray:
         return matrix
 
 
@@ -110,7 +135,7 @@ class Boxes:
 
     arithmetic = IntervalArithmetic()
 
-    def matrix(self, rows: Sequence[Sequence[Any]], like: Sequence[Any]) -> Interval:
+    def matrix(self, rows: Sequence[Sequence[Interval]], like: Sequence[Interval]) -> Interval:
         n = like[0].lo.shape[0]
         low = np.empty((n, len(rows), len(rows[0]) if rows else 0))
         high = np.empty_like(low)
@@ -119,7 +144,7 @@ class Boxes:
                 low[:, i, j], high[:, i, j] = value.lo, value.hi
         return Interval(low, high)
 
-    def number(self, value: Interval, like: Sequence[Any]) -> Interval:
+    def number(self, value: Interval, like: Sequence[Interval]) -> Interval:
         shape = like[0].lo.shape
         return Interval(np.broadcast_to(value.lo, shape).copy(), np.broadcast_to(value.hi, shape).copy())
 
@@ -183,10 +208,17 @@ class Boxes:
         unit = np.broadcast_to(np.eye(size), (like.lo.shape[0], size, size))
         return Interval(unit, unit)
 
+    def size(self, a: Interval) -> tuple[int, int]:
+        rows, columns = a.lo.shape[-2:]
+        return int(rows), int(columns)
+
+    def entry(self, a: Interval, i: int, j: int) -> Interval:
+        return a[:, i, j]
+
     def entries(self, column: Interval) -> list[Interval]:
         return [column[:, i, 0] for i in range(column.lo.shape[1])]
 
-    def where_defined(self, value: Interval, numbers: Sequence[Interval], at: Sequence[Any]) -> list[Interval]:
+    def where_defined(self, value: Interval, numbers: Sequence[Interval], at: Sequence[Interval]) -> list[Interval]:
         """Derivatives say nothing on bounded boxes on which the function itself is not proved to be bounded.
 
         A derivative can have a value where its function has none: 1/t at -1, for log.
@@ -197,7 +229,7 @@ class Boxes:
             return list(numbers)
         return [Interval(np.where(lost, -np.inf, n.lo), np.where(lost, np.inf, n.hi)) for n in numbers]
 
-    def where_differentiable(self, apart: Interval, matrix: Interval, x: Sequence[Any]) -> Interval:
+    def where_differentiable(self, apart: Interval, matrix: Interval, x: Sequence[Interval]) -> Interval:
         """Nothing is known at points x where ``apart`` is not bounded; boxes keep the hull of both sides."""
         lost = np.logical_and.reduce([v.lo == v.hi for v in x]) & ~(np.isfinite(apart.lo) & np.isfinite(apart.hi))
         if not lost.any():
@@ -211,33 +243,33 @@ class Balls:
 
     arithmetic = ArbBalls()
 
-    def matrix(self, rows: Sequence[Sequence[Any]], like: Sequence[Any]) -> Any:
+    def matrix(self, rows: Sequence[Sequence[arb]], like: Sequence[arb]) -> arb_mat:
         import flint
 
         return flint.arb_mat(len(rows), len(rows[0]) if rows else 0, [entry for row in rows for entry in row])
 
-    def number(self, value: Any, like: Sequence[Any]) -> Any:
+    def number(self, value: arb, like: Sequence[arb]) -> arb:
         return value
 
-    def product(self, a: Any, b: Any) -> Any:
+    def product(self, a: arb_mat, b: arb_mat) -> arb_mat:
         return a * b
 
-    def add(self, a: Any, b: Any) -> Any:
+    def add(self, a: arb_mat, b: arb_mat) -> arb_mat:
         return a + b
 
-    def subtract(self, a: Any, b: Any) -> Any:
+    def subtract(self, a: arb_mat, b: arb_mat) -> arb_mat:
         return a - b
 
-    def negate(self, a: Any) -> Any:
+    def negate(self, a: arb_mat) -> arb_mat:
         return -a
 
-    def scale(self, factor: Any, a: Any) -> Any:
+    def scale(self, factor: arb, a: arb_mat) -> arb_mat:
         return a * factor
 
-    def transpose(self, a: Any) -> Any:
+    def transpose(self, a: arb_mat) -> arb_mat:
         return a.transpose()
 
-    def solve(self, a: Any, b: Any) -> Any:
+    def solve(self, a: arb_mat, b: arb_mat) -> arb_mat:
         if b.ncols() == 0:
             return b
         try:
@@ -248,7 +280,7 @@ class Balls:
                 "the hypergradient among it, is not defined there"
             ) from None
 
-    def stack(self, parts: Sequence[Any], horizontal: bool = True) -> Any:
+    def stack(self, parts: Sequence[arb_mat], horizontal: bool = True) -> arb_mat:
         import flint
 
         tables = [part.tolist() for part in parts]
@@ -258,21 +290,27 @@ class Balls:
             rows = [[entry for table in tables for entry in table[i]] for i in range(parts[0].nrows())]
         return flint.arb_mat(len(rows), len(rows[0]), [entry for row in rows for entry in row])
 
-    def identity(self, size: int, like: Any) -> Any:
+    def identity(self, size: int, like: arb_mat) -> arb_mat:
         import flint
 
         return flint.arb_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])
 
-    def entries(self, column: Any) -> list[Any]:
+    def size(self, a: arb_mat) -> tuple[int, int]:
+        return int(a.nrows()), int(a.ncols())
+
+    def entry(self, a: arb_mat, i: int, j: int) -> arb:
+        return a[i, j]
+
+    def entries(self, column: arb_mat) -> list[arb]:
         return [column[i, 0] for i in range(column.nrows())]
 
-    def where_defined(self, value: Any, numbers: Sequence[Any], at: Sequence[Any]) -> list[Any]:
+    def where_defined(self, value: arb, numbers: Sequence[arb], at: Sequence[arb]) -> list[arb]:
         """The same numbers; NaN where the function itself is not proved to have a value, as log at -1."""
         import flint
 
         return list(numbers) if value.is_finite() else [flint.arb("nan")] * len(numbers)
 
-    def where_differentiable(self, apart: Any, matrix: Any, x: Sequence[Any]) -> Any:
+    def where_differentiable(self, apart: arb, matrix: arb_mat, x: Sequence[arb]) -> arb_mat:
         """The same matrix; NaN where ``apart`` is not finite."""
         import flint
 

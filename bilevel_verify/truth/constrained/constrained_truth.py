@@ -30,7 +30,7 @@ from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure, flattened
 from bilevel_verify.truth.constrained.faces import Face, face_near, polyhedron_of
 from bilevel_verify.truth.constrained.guess import guess
-from bilevel_verify.truth.functions.formulas import Hyper
+from bilevel_verify.truth.functions.formulas import BallHyper
 from bilevel_verify.truth.functions.model import Function
 from bilevel_verify.truth.lower_level.convexity import Convexity
 from bilevel_verify.truth.lower_level.points import Points, enclosure_of, point_of, rows_of
@@ -63,7 +63,7 @@ class _OfTheWhole(Pointwise):
         """Not here."""
         _ = self.points
 
-    def hyper(self, x: ArrayLike) -> Hyper:
+    def hyper(self, x: ArrayLike) -> BallHyper:
         """Not here."""
         return self.points.ball_hyper([], np.empty(0))
 
@@ -85,7 +85,7 @@ class ConstrainedTruth(Truth):
         """The face that holds y*(x) in its relative interior with positive multipliers, certified; None if none was."""
         return self._on_face(x, lambda level, face, hyper: face)
 
-    def _on_face(self, x: ArrayLike, pick: Callable[[Pointwise, Face, Hyper], T]) -> T | None:
+    def _on_face(self, x: ArrayLike, pick: Callable[[Pointwise, Face, BallHyper], T]) -> T | None:
         point = point_of(x, self.problem.dx)
         near = self._near(*point.tolist())
         for face in dict.fromkeys(face_near(self.problem, self.polyhedron, near, t) for t in TOLERANCES):
@@ -116,7 +116,7 @@ class ConstrainedTruth(Truth):
         slopes = list(self._lower.gradient_y.run(ArbBalls(), [*x, *y]))
         return slopes if face.eliminated is None else [s - slopes[face.eliminated] for s in slopes]
 
-    def _certified(self, face: Face, point: FloatArray, hyper: Hyper) -> bool:
+    def _certified(self, face: Face, point: FloatArray, hyper: BallHyper) -> bool:
         """Free entries strictly inside, multipliers strictly positive; balls compare True only where it is certain."""
         y = face.whole(hyper.y, _number)
         multipliers = self._multipliers(face, _balls(point), y)
@@ -157,7 +157,7 @@ class ConstrainedTruth(Truth):
     def grad_y_star(self, x: ArrayLike) -> Enclosure:
         """``nabla y*`` where the face is certain, shape (dx, dy): zero for held entries."""
 
-        def rows(face: Face, hyper: Hyper) -> Any:
+        def rows(face: Face, hyper: BallHyper) -> Any:
             import flint
 
             free = range(len(face.free))
@@ -166,7 +166,7 @@ class ConstrainedTruth(Truth):
 
         return self._smooth(x, "grad_y_star", rows)
 
-    def _smooth(self, x: ArrayLike, name: str, pick: Callable[[Face, Hyper], Any]) -> Enclosure:
+    def _smooth(self, x: ArrayLike, name: str, pick: Callable[[Face, BallHyper], Any]) -> Enclosure:
         """A derivative of the restricted problem.
 
         Raises

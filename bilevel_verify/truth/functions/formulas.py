@@ -20,20 +20,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic, TypeAlias
 
-from bilevel_verify.truth.functions.model import Blocks, Function, Model, blocks, weighted_third
+from bilevel_verify.truth.arithmetic.algebra import Algebra, M, N
+from bilevel_verify.truth.functions.model import Blocks, Model, blocks, weighted_third
 
 if TYPE_CHECKING:
-    import flint
-    import numpy as np
-    from numpy.typing import NDArray
+    from flint import arb, arb_mat
 
     from bilevel_verify.intervals.batch import Interval
+    from bilevel_verify.truth.arithmetic.algebra import FloatArray
 
 
 @dataclass
-class Hyper:
+class Hyper(Generic[N, M]):
     """phi and its derivatives at given x and y = y*(x), all in one algebra; computed on first use.
 
     Parameters
@@ -43,36 +43,36 @@ class Hyper:
     x, y : numbers of the algebra, dx and dy of them (y enclosing y*(x)).
     """
 
-    algebra: Any
+    algebra: Algebra[N, M]
     model: Model
-    x: Sequence[Any]
-    y: Sequence[Any]
+    x: Sequence[N]
+    y: Sequence[N]
 
     @property
-    def z(self) -> list[NDArray[np.float64] | flint.arb | Interval]:
+    def z(self) -> list[N]:
         return [*self.x, *self.y]
 
     @cached_property
-    def f(self) -> Blocks:
+    def f(self) -> Blocks[N, M]:
         return blocks(self.algebra, self.model.upper, self.z)
 
     @cached_property
-    def g(self) -> Blocks:
+    def g(self) -> Blocks[N, M]:
         assert self.model.lower is not None
         return blocks(self.algebra, self.model.lower, self.z)
 
     @cached_property
-    def value(self) -> Any:
+    def value(self) -> N:
         """phi(x)."""
         out = self.model.upper.program.run(self.algebra.arithmetic, self.z)
         return self.algebra.number(out[0], self.z)
 
     @cached_property
-    def v(self) -> Any:
+    def v(self) -> M:
         """``[g_yy]^{-1} f_y``, shape (dy, 1)."""
         return self.algebra.solve(self.g.yy, self.f.gy)
 
-    def _differentiable(self, matrix: Any, upper: int, lower: int) -> Any:
+    def _differentiable(self, matrix: M, upper: int, lower: int) -> M:
         """The same, or nothing where f or g may have no derivatives of these orders (0: none is asked for)."""
         for function, order in ((self.model.upper, upper), (self.model.lower, lower)):
             if function is not None and order > 0:
@@ -80,13 +80,13 @@ class Hyper:
         return matrix
 
     @cached_property
-    def jacobian(self) -> Any:
+    def jacobian(self) -> M:
         """nabla y*, shape (dx, dy)."""
         a = self.algebra
         return self._differentiable(a.transpose(a.solve(self.g.yy, a.transpose(a.negate(self.g.xy)))), 0, 2)
 
     @cached_property
-    def gradient(self) -> Any:
+    def gradient(self) -> M:
         """nabla phi, shape (dx, 1)."""
         if self.model.lower is None or self.model.negated:  # Danskin: the y-part of the gradient vanishes at y*
             return self._differentiable(self.f.gx, 1, 0)
@@ -94,12 +94,12 @@ class Hyper:
         return self._differentiable(found, 1, 2)
 
     @cached_property
-    def hessian(self) -> Any:
+    def hessian(self) -> M:
         """nabla^2 phi, shape (dx, dx)."""
         return self._differentiable(self._hessian, 2, 2 if self.model.negated else 3)
 
     @property
-    def _hessian(self) -> Any:
+    def _hessian(self) -> M:
         a = self.algebra
         if self.model.lower is None:
             return self.f.xx
@@ -110,7 +110,7 @@ class Hyper:
         return a.product(a.product(extended, inner), a.transpose(extended))
 
     @cached_property
-    def second_derivative(self) -> list[Interval | flint.arb_mat]:
+    def second_derivative(self) -> list[M]:
         """nabla^2 y*: for every component k of y a (dx, dx) matrix, in the order of y.
 
         Differentiating ``g_y(x, y*(x)) = 0`` twice: ``sum_k (g_yy)_{jk} nabla^2 y*_k = -J nabla^2(g_{y_j}) J'``.
@@ -123,41 +123,42 @@ class Hyper:
 
 
 @dataclass
-class Penalty:
+class Penalty(Generic[N, M]):
     """``L*_lam`` and its derivatives at x, with enclosures of y* and of y*_lam, in one algebra."""
 
-    algebra: Any
+    algebra: Algebra[N, M]
     model: Model
-    lam: Any
-    x: Sequence[Any]
-    y: Sequence[Any]
-    y_lam: Sequence[Any]
+    lam: N
+    x: Sequence[N]
+    y: Sequence[N]
+    y_lam: Sequence[N]
 
     @cached_property
-    def at_penalty(self) -> tuple[Blocks, Blocks]:
+    def at_penalty(self) -> tuple[Blocks[N, M], Blocks[N, M]]:
         """Blocks of f and g at y*_lam."""
         assert self.model.lower is not None
         z = [*self.x, *self.y_lam]
         return blocks(self.algebra, self.model.upper, z), blocks(self.algebra, self.model.lower, z)
 
     @cached_property
-    def at_lower(self) -> Blocks:
+    def at_lower(self) -> Blocks[N, M]:
         """Blocks of g at y*."""
         assert self.model.lower is not None
         return blocks(self.algebra, self.model.lower, [*self.x, *self.y])
 
-    def _mixed(self, name: str) -> Any:
+    def _mixed(self, name: str) -> M:
         f, g = self.at_penalty
         a = self.algebra
         return a.add(getattr(f, name), a.scale(self.lam, getattr(g, name)))
 
     @cached_property
-    def value(self) -> Any:
+    def value(self) -> N:
         """``L*_lam(x)``; the difference of the g values is taken before lam multiplies it."""
         f, g = self.at_penalty
-        return f.value + self.lam * (g.value - self.at_lower.value)
+        with_ = self.algebra.arithmetic
+        return with_.add(f.value, with_.mul(self.lam, with_.add(g.value, with_.neg(self.at_lower.value))))
 
-    def _differentiable(self, matrix: Any, order: int) -> Any:
+    def _differentiable(self, matrix: M, order: int) -> M:
         """The same, or nothing where f or g may have no derivative of the order, at y*_lam or at y*."""
         lower = self.model.lower
         assert lower is not None
@@ -166,26 +167,26 @@ class Penalty:
         return matrix
 
     @cached_property
-    def gradient(self) -> Any:
+    def gradient(self) -> M:
         """Shape (dx, 1)."""
         f, g = self.at_penalty
         a = self.algebra
         return self._differentiable(a.add(f.gx, a.scale(self.lam, a.subtract(g.gx, self.at_lower.gx))), 1)
 
     @cached_property
-    def jacobian(self) -> Any:
+    def jacobian(self) -> M:
         """nabla y*_lam, shape (dx, dy)."""
         a = self.algebra
         found = a.transpose(a.solve(self._mixed("yy"), a.transpose(a.negate(self._mixed("xy")))))
         return self._differentiable(found, 2)
 
     @cached_property
-    def second_derivative(self) -> list[Any]:
+    def second_derivative(self) -> list[M]:
         """nabla^2 y*_lam: for every component k of y a (dx, dx) matrix, in the order of y."""
         assert self.model.lower is not None
         a, lower, z = self.algebra, self.model.lower, [*self.x, *self.y_lam]
 
-        def third(weights: Sequence[object]) -> Any:
+        def third(weights: Sequence[N]) -> M:
             above = weighted_third(a, self.model.upper, z, weights)
             return a.add(above, a.scale(self.lam, weighted_third(a, lower, z, weights)))
 
@@ -193,7 +194,7 @@ class Penalty:
         return [self._differentiable(matrix, 3) for matrix in found]
 
     @cached_property
-    def hessian(self) -> Any:
+    def hessian(self) -> M:
         """Shape (dx, dx); fsba appendix C.1."""
         a, g = self.algebra, self.at_lower
         upper = a.add(self.at_penalty[0].xx, a.product(self._mixed("xy"), a.transpose(self.jacobian)))
@@ -203,8 +204,8 @@ class Penalty:
 
 
 def implicit_second_derivative(
-    algebra: Any, yy: Any, jacobian: Any, third: Callable[[Sequence[Any]], Any], like: Sequence[object]
-) -> list[Interval | flint.arb_mat]:
+    algebra: Algebra[N, M], yy: M, jacobian: M, third: Callable[[Sequence[N]], M], like: Sequence[N]
+) -> list[M]:
     """Second derivative of the y(x) that solves ``h_y(x, y) = 0``: for every component of y a (dx, dx) matrix.
 
     Differentiating twice: ``sum_k (h_yy)_{jk} nabla^2 y_k = -J nabla^2(h_{y_j}) J'`` with ``J = [I, nabla y]``.
@@ -216,33 +217,25 @@ def implicit_second_derivative(
     like : numbers that say how long a batch is.
     """
     a = algebra
-    dx, dy = _size(jacobian)
+    dx, dy = a.size(jacobian)
     extended = a.stack([a.identity(dx, jacobian), jacobian])
     sides = [
         a.product(a.product(extended, third(unit_weights(a, dy, j, like))), a.transpose(extended)) for j in range(dy)
     ]
-    right = a.matrix([[_entry(side, r, c) for r in range(dx) for c in range(dx)] for side in sides], like)
+    right = a.matrix([[a.entry(side, r, c) for r in range(dx) for c in range(dx)] for side in sides], like)
     solved = a.solve(yy, a.negate(right))
-    return [a.matrix([[_entry(solved, k, r * dx + c) for c in range(dx)] for r in range(dx)], like) for k in range(dy)]
+    return [a.matrix([[a.entry(solved, k, r * dx + c) for c in range(dx)] for r in range(dx)], like) for k in range(dy)]
 
 
-def _size(matrix: Any) -> tuple[int, int]:
-    """Rows and columns, for arrays and intervals (n, rows, columns) and for ball matrices."""
-    if hasattr(matrix, "nrows"):
-        return matrix.nrows(), matrix.ncols()
-    rows, columns = matrix.shape[-2:]
-    return int(rows), int(columns)
-
-
-def unit_weights(algebra: Any, size: int, j: int, like: Sequence[object]) -> list[flint.arb | Interval]:
+def unit_weights(algebra: Algebra[N, M], size: int, j: int, like: Sequence[N]) -> list[N]:
     """The j-th unit vector as numbers of the algebra."""
     constant = algebra.arithmetic.constant
     return [algebra.number(constant(Fraction(int(i == j))), like) for i in range(size)]
 
 
-def _entry(matrix: Interval | flint.arb_mat, i: int, j: int) -> Interval | flint.arb:
-    """One entry as a number, for arrays and intervals (n, rows, columns) and for ball matrices."""
-    return matrix[i, j] if hasattr(matrix, "nrows") else matrix[:, i, j]
-
-
-__all__ = ["Function", "Hyper", "Penalty", "unit_weights"]
+BallHyper: TypeAlias = "Hyper[arb, arb_mat]"
+BoxHyper: TypeAlias = "Hyper[Interval, Interval]"
+FloatHyper: TypeAlias = "Hyper[FloatArray, FloatArray]"
+BallPenalty: TypeAlias = "Penalty[arb, arb_mat]"
+BoxPenalty: TypeAlias = "Penalty[Interval, Interval]"
+FloatPenalty: TypeAlias = "Penalty[FloatArray, FloatArray]"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 import sympy
@@ -20,16 +20,14 @@ from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
 from bilevel_verify.symbolic.program import Program, finish, program_of
-from bilevel_verify.truth.arithmetic.algebra import NO_VALUE, Boxes
+from bilevel_verify.truth.arithmetic.algebra import NO_VALUE, Algebra, Boxes, M, N
 from bilevel_verify.truth.functions.joints import apart_from_joints, jumps
 from bilevel_verify.truth.functions.sums import WRITTEN_OUT, GroupSum, Runs, WithSums
 
 if TYPE_CHECKING:
-    import flint
     from numpy.typing import NDArray
 
     from bilevel_verify.intervals.batch import Interval
-    from bilevel_verify.truth.arithmetic.algebra import Balls, Floats
 
 
 BOXES = Boxes()
@@ -78,7 +76,7 @@ class Function:
         root, wanted = self.closed.outputs[0], range(self.dz)
         return self._with_sums(finish(graph, [root, *adjoints(graph, root, wanted)], (1 + self.dz,)), 1, wanted)
 
-    def continuous(self, z: Sequence[Any]) -> NDArray[np.bool_]:
+    def continuous(self, z: Sequence[Interval]) -> NDArray[np.bool_]:
         """Boxes of z (n,) on which it is proved to have a value everywhere, and to be continuous.
 
         No step of the program jumps, and all that it meets on its way is bounded: a pole, the edge of an open domain
@@ -92,7 +90,7 @@ class Function:
         ends = [np.isfinite(one.lo) & np.isfinite(one.hi) for one in (BOXES.number(step, z) for step in met)]
         return np.asarray(np.logical_and.reduce(ends))
 
-    def where_differentiable(self, algebra: Any, z: Sequence[Any], order: int, matrix: Any, x: Sequence[Any]) -> Any:
+    def where_differentiable(self, algebra: Algebra[N, M], z: Sequence[N], order: int, matrix: M, x: Sequence[N]) -> M:
         """A matrix that rests on derivatives of some order, or none at points x where they may jump at z.
 
         Over boxes of x it stays: there it is the hull of both sides, which Taylor's and Newton's rules ask for.
@@ -234,32 +232,30 @@ def model_of(problem: Problem) -> Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(Generic[N, M]):
     """Value and derivatives of one function at one point (or batch), as matrices of one algebra.
 
     ``gx`` (dx, 1), ``gy`` (dy, 1), ``xx``, ``xy`` (dx, dy), ``yy``; scalars are numbers of the algebra.
     """
 
-    value: Any
-    gx: Any
-    gy: Any
-    xx: Any
-    xy: Any
-    yy: Any
-    full: Any
+    value: N
+    gx: M
+    gy: M
+    xx: M
+    xy: M
+    yy: M
+    full: M
 
 
-def blocks(
-    algebra: Boxes | Balls | Floats, function: Function, z: Sequence[NDArray[np.float64] | flint.arb | Interval]
-) -> Blocks:
+def blocks(algebra: Algebra[N, M], function: Function, z: Sequence[N]) -> Blocks[N, M]:
     """Evaluate a function with its first two derivatives in an algebra; they are defined where it is itself."""
     first, *rest = function.second_order.run(algebra.arithmetic, z)
-    value: Any = algebra.number(first, z)
+    value = algebra.number(first, z)
     out = [value, *algebra.where_defined(value, rest, z)]
     dx, dz = function.dx, function.dz
     gradient, rows = out[1 : 1 + dz], [out[1 + dz + i * dz : 1 + dz + (i + 1) * dz] for i in range(dz)]
 
-    def pick(a: int, b: int, c: int, d: int) -> Interval | NDArray[np.float64] | flint.arb_mat:
+    def pick(a: int, b: int, c: int, d: int) -> M:
         return algebra.matrix([row[c:d] for row in rows[a:b]], z)
 
     return Blocks(
@@ -273,7 +269,7 @@ def blocks(
     )
 
 
-def where_valued(algebra: Any, functions: Sequence[Function], z: Sequence[Any], numbers: list[Any]) -> list[Any]:
+def where_valued(algebra: Algebra[N, M], functions: Sequence[Function], z: Sequence[N], numbers: list[N]) -> list[N]:
     """The same numbers, or none, where one of the functions has no value at z: their derivatives do not see that.
 
     Raises
@@ -288,7 +284,7 @@ def where_valued(algebra: Any, functions: Sequence[Function], z: Sequence[Any], 
     return numbers
 
 
-def weighted_third(algebra: Any, function: Function, z: Sequence[Any], weights: Sequence[Any]) -> Any:
+def weighted_third(algebra: Algebra[N, M], function: Function, z: Sequence[N], weights: Sequence[N]) -> M:
     """Hessian over z of ``weights . grad_y function`` at z, a (dz, dz) matrix of the algebra."""
     out = function.weighted_third.run(algebra.arithmetic, [*z, *weights])
     dz = function.dz

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.atoms.datasum import DataForm, DataSum, chunks
+from bilevel_verify.numbers.arithmetic import Arithmetic, T, V
 from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
 from bilevel_verify.symbolic.numeric import exact_scale
 from bilevel_verify.symbolic.program import Program, finish, program_of
@@ -42,7 +43,7 @@ class Runs(Protocol):
     @property
     def size(self) -> int: ...
 
-    def run(self, arithmetic: Any, inputs: Sequence[Any]) -> list[Any]: ...
+    def run(self, arithmetic: Arithmetic[V, T], inputs: Sequence[V]) -> list[V]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +153,7 @@ class WithSums:
         """Operations of one evaluation."""
         return self.closed.size + sum(g.count * (g.program(self.order, self.lone).size + 1) for g in self.groups)
 
-    def run(self, arithmetic: Any, inputs: Sequence[Any]) -> list[Any]:
+    def run(self, arithmetic: Arithmetic[V, T], inputs: Sequence[V]) -> list[V]:
         """See :meth:`Program.run`."""
         out = self.closed.run(arithmetic, inputs)
         kernel = kernel_of(arithmetic)

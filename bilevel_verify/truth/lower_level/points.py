@@ -15,7 +15,7 @@ from bilevel_verify.numbers.rounding import centred, floats_of
 from bilevel_verify.problems.numbers import float_array
 from bilevel_verify.truth.arithmetic.algebra import NO_VALUE, Balls, Boxes
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
-from bilevel_verify.truth.functions.formulas import Hyper, Penalty
+from bilevel_verify.truth.functions.formulas import BallHyper, BallPenalty, BoxHyper, BoxPenalty, Hyper, Penalty
 from bilevel_verify.truth.functions.model import Model
 from bilevel_verify.truth.lower_level.diagnosis import explain, falls
 from bilevel_verify.truth.lower_level.newton import Minimised
@@ -103,8 +103,8 @@ class Points:
         self._convexity = convexity
         self._level: LowerLevel | None = None
         self._last: dict[bytes, FloatArray] = {}
-        self._hyper: tuple[tuple[bool, bytes], Hyper, FloatArray] | None = None
-        self._penalty: tuple[tuple[bool, bytes, bytes], Penalty] | None = None
+        self._hyper: tuple[tuple[bool, bytes], BoxHyper, FloatArray] | None = None
+        self._penalty: tuple[tuple[bool, bytes, bytes], BoxPenalty] | None = None
 
     @property
     def level(self) -> LowerLevel:
@@ -115,7 +115,7 @@ class Points:
     # ---- batches --------------------------------------------------------------------------------------------------
 
     @np.errstate(all="ignore")
-    def hyper(self, X: FloatArray) -> tuple[Hyper, FloatArray]:
+    def hyper(self, X: FloatArray) -> tuple[BoxHyper, FloatArray]:
         """phi's ingredients in intervals at a batch of points, and the float y*; the last batch is kept."""
         key = (balls_in_use(), X.tobytes())
         if self._hyper is None or self._hyper[0] != key:
@@ -128,7 +128,7 @@ class Points:
         return self._hyper[1], self._hyper[2]
 
     @np.errstate(all="ignore")
-    def penalty(self, X: FloatArray, lam: FloatArray) -> Penalty:
+    def penalty(self, X: FloatArray, lam: FloatArray) -> BoxPenalty:
         """The same for ``L*_lam``, one exact lam per row."""
         key = (balls_in_use(), X.tobytes(), np.ascontiguousarray(lam).tobytes())
         if self._penalty is None or self._penalty[0] != key:
@@ -140,7 +140,7 @@ class Points:
         return self._penalty[1]
 
     @np.errstate(all="ignore")
-    def batch(self, X: ArrayLike, pick: Callable[[Hyper], Interval]) -> tuple[FloatArray, FloatArray]:
+    def batch(self, X: ArrayLike, pick: Callable[[BoxHyper], Interval]) -> tuple[FloatArray, FloatArray]:
         """Values and errors of one quantity over a batch."""
         points = rows_of(X, self.model.dx)
         hypers = (self.hyper(points[a : a + CHUNK])[0] for a in range(0, max(len(points), 1), CHUNK))
@@ -169,7 +169,7 @@ class Points:
         return np.full_like(errors, np.inf) if first and last and first.proved and last.proved else errors
 
     def batch_penalty(
-        self, X: ArrayLike, lam: ArrayLike, pick: Callable[[Penalty], Interval]
+        self, X: ArrayLike, lam: ArrayLike, pick: Callable[[BoxPenalty], Interval]
     ) -> tuple[FloatArray, FloatArray]:
         """Values and errors of one quantity of ``L*_lam`` over a batch."""
         points = rows_of(X, self.model.dx)
@@ -228,14 +228,14 @@ class Points:
         except MathematicalError:
             raise MathematicalError(self._no_minimiser(near, start, None)) from None
 
-    def ball_hyper(self, x: Sequence[flint.arb], near: FloatArray) -> Hyper:
+    def ball_hyper(self, x: Sequence[flint.arb], near: FloatArray) -> BallHyper:
         """phi's ingredients in balls at one point (dx balls); ``near`` is the float point for the warm start."""
         if self.model.lower is None:
             return Hyper(BALLS, self.model, list(x), [])
         y = self._ball(x, near)
         return Hyper(BALLS, self.model, list(x), y)
 
-    def ball_penalty(self, x: Sequence[flint.arb], lam: flint.arb, near: FloatArray, near_lam: float) -> Penalty:
+    def ball_penalty(self, x: Sequence[flint.arb], lam: flint.arb, near: FloatArray, near_lam: float) -> BallPenalty:
         """The same for ``L*_lam``."""
         y = self._ball(x, near)
         y_lam = self.level.ball(x, [float(v) for v in self.float_y(near, near_lam)], lam)

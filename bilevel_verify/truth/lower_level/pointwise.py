@@ -23,7 +23,7 @@ from bilevel_verify.numbers.rounding import ball, floats_of, inward, precision
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, flattened, weakest
-from bilevel_verify.truth.functions.formulas import Hyper, Penalty
+from bilevel_verify.truth.functions.formulas import BallHyper, BallPenalty, BoxHyper, BoxPenalty, Hyper
 from bilevel_verify.truth.functions.model import Model, model_of
 from bilevel_verify.truth.lower_level.convexity import Convexity, convexity_of, upper_curvature
 from bilevel_verify.truth.lower_level.diagnosis import falls
@@ -134,7 +134,7 @@ class Pointwise:
         if self.model.lower is None:
             raise InputError("a single-level problem has no lower level")
 
-    def hyper(self, x: ArrayLike) -> Hyper:
+    def hyper(self, x: ArrayLike) -> BallHyper:
         """phi and its kin at x, as balls at the precision of ``flint.ctx``.
 
         Raises
@@ -145,7 +145,7 @@ class Pointwise:
         self._refuse_unbounded(point)
         return self.points.ball_hyper(_exact(point), point)
 
-    def penalty(self, x: ArrayLike, lam: float) -> Penalty:
+    def penalty(self, x: ArrayLike, lam: float) -> BallPenalty:
         """L*_lam and its kin at x, as balls at the precision of ``flint.ctx``.
 
         Raises
@@ -208,7 +208,7 @@ class Pointwise:
             return None
         return replace(found, method=self.method(IN_INTERVALS))
 
-    def at(self, x: ArrayLike, pick: Callable[[Hyper], Any], vector: bool = False) -> Enclosure:
+    def at(self, x: ArrayLike, pick: Callable[[BallHyper | BoxHyper], Any], vector: bool = False) -> Enclosure:
         """One quantity above y*(x); ``vector`` for columns."""
         found = self._intervals_first(x, lambda X: pick(self.points.hyper(X)[0]))
         if found is None:
@@ -217,7 +217,9 @@ class Pointwise:
             found = replace(found, method=self.method(self.proof))
         return flattened(found) if vector else found
 
-    def at_penalty(self, x: ArrayLike, lam: float, pick: Callable[[Penalty], Any], vector: bool = False) -> Enclosure:
+    def at_penalty(
+        self, x: ArrayLike, lam: float, pick: Callable[[BallPenalty | BoxPenalty], Any], vector: bool = False
+    ) -> Enclosure:
         """One quantity above y*_lam(x); ``vector`` for columns."""
         self._check_penalty(lam)
         found = self._intervals_first(x, lambda X: pick(self.points.penalty(X, np.array([float(lam)]))))

@@ -366,7 +366,7 @@ class LowerLevel:
         for _ in range(30):
             box = [m + _symmetric_ball(s) for m, s in zip(middle, sizes, strict=True)]
             full = self._ball_parts(x, box, lam)[1]
-            gap = BALLS.identity(dy, None) - inverse * full
+            gap = BALLS.identity(dy, gradient) - inverse * full
             spread = gap * flint.arb_mat(dy, 1, [_symmetric_ball(s) for s in sizes])
             image = [abs(spread[j, 0] - newton[j, 0]).upper() for j in range(dy)]
             if all(i < s for i, s in zip(image, sizes, strict=True)):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.truth.arithmetic.algebra import Boxes, Floats
-from bilevel_verify.truth.functions.formulas import Hyper, Penalty
+from bilevel_verify.truth.functions.formulas import BoxHyper, BoxPenalty, FloatHyper, FloatPenalty, Hyper, Penalty
 from bilevel_verify.truth.lower_level.points import Points
 
 FloatArray = NDArray[np.float64]
@@ -95,7 +95,7 @@ class PhiObjective:
     def far(self) -> float:
         return 1e150 if self.points.model.lower is None else 1e6
 
-    def _float(self, X: FloatArray) -> Hyper:
+    def _float(self, X: FloatArray) -> FloatHyper:
         inputs, model = list(np.ascontiguousarray(X.T)), self.points.model
         if model.lower is None:
             return Hyper(FLOATS, model, inputs, [])
@@ -114,11 +114,11 @@ class PhiObjective:
         with np.errstate(all="ignore"):
             return _triple(self._float(X), *X.shape)
 
-    def at(self, X: FloatArray) -> Hyper:
+    def at(self, X: FloatArray) -> BoxHyper:
         """Enclosures at points."""
         return self.points.hyper(X)[0]
 
-    def over(self, low: FloatArray, high: FloatArray, centre: FloatArray) -> Hyper:
+    def over(self, low: FloatArray, high: FloatArray, centre: FloatArray) -> BoxHyper:
         """Enclosures over boxes; y* is enclosed around its float value at the centre."""
         X, model = boxes_of(low, high), self.points.model
         if model.lower is None:
@@ -156,7 +156,7 @@ class PenaltyObjective:
         model = self.points.model
         return not model.upper.rough and model.lower is not None and not model.lower.rough
 
-    def _float(self, X: FloatArray) -> Penalty:
+    def _float(self, X: FloatArray) -> FloatPenalty:
         level, lam = self.points.level, np.full(len(X), self.lam)
         first = level.solve(X)
         second = level.solve(X, lam, first.y)
@@ -176,11 +176,11 @@ class PenaltyObjective:
         with np.errstate(all="ignore"):
             return _triple(self._float(X), *X.shape)
 
-    def at(self, X: FloatArray) -> Penalty:
+    def at(self, X: FloatArray) -> BoxPenalty:
         """Enclosures at points."""
         return self.points.penalty(X, np.full(len(X), self.lam))
 
-    def over(self, low: FloatArray, high: FloatArray, centre: FloatArray) -> Penalty:
+    def over(self, low: FloatArray, high: FloatArray, centre: FloatArray) -> BoxPenalty:
         """Enclosures over boxes."""
         X, level, lam = boxes_of(low, high), self.points.level, np.full(len(low), self.lam)
         Y = level.solve(centre).y
