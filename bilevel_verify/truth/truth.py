@@ -102,11 +102,11 @@ class Truth:
         """Minimiser of the lower level at x, shape (dy,), Euclidean error."""
         if self.model.lower is None:
             return Enclosure(np.empty(0), 0.0, "proved", "no lower level")
-        return self._pointwise.at(x, lambda h: h.algebra.matrix([[v] for v in h.y], h.z), vector=True)
+        return self._pointwise.at(x, lambda h: h.minimiser, vector=True)
 
     def y_star_lam(self, x: ArrayLike, lam: float) -> Enclosure:
         """Minimiser over y of ``f + lam g`` at x, shape (dy,)."""
-        return self._pointwise.at_penalty(x, lam, lambda p: p.algebra.matrix([[v] for v in p.y_lam], p.x), vector=True)
+        return self._pointwise.at_penalty(x, lam, lambda p: p.minimiser, vector=True)
 
     def phi(self, x: ArrayLike) -> Enclosure:
         """Hyper-objective ``f(x, y*(x))`` (f itself for one level)."""

@@ -52,6 +52,11 @@ class Hyper(Generic[N, M]):
     def z(self) -> list[N]:
         return [*self.x, *self.y]
 
+    @property
+    def minimiser(self) -> M:
+        """y*, shape (dy, 1)."""
+        return self.algebra.matrix([[v] for v in self.y], self.z)
+
     @cached_property
     def f(self) -> Blocks[N, M]:
         return blocks(self.algebra, self.model.upper, self.z)
@@ -132,6 +137,11 @@ class Penalty(Generic[N, M]):
     x: Sequence[N]
     y: Sequence[N]
     y_lam: Sequence[N]
+
+    @property
+    def minimiser(self) -> M:
+        """y*_lam, shape (dy, 1)."""
+        return self.algebra.matrix([[v] for v in self.y_lam], self.x)
 
     @cached_property
     def at_penalty(self) -> tuple[Blocks[N, M], Blocks[N, M]]:
