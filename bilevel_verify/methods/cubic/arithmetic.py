@@ -6,17 +6,18 @@ precision at the moment of the call.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.methods.kernels.scalars import square_root
 
-Array = Any
-"""float64 array, or object array of mpmath numbers."""
-Number = Any
-"""float, or an mpmath number."""
+Array: TypeAlias = "NDArray[np.float64]"
+"""float64 array, or object array of mpmath numbers, which is used alike."""
+Number: TypeAlias = float
+"""float, or an mpmath number, which is used alike."""
 
 
 def is_precise(array: Array) -> bool:
@@ -34,7 +35,8 @@ def norm(vector: Array) -> Number:
         return largest * float(np.linalg.norm(vector / largest)) if 0 < largest < np.inf else largest
     import mpmath
 
-    return mpmath.sqrt(mpmath.fsum(entry * entry for entry in np.ravel(vector)))
+    root: Number = mpmath.sqrt(mpmath.fsum(entry * entry for entry in np.ravel(vector)))
+    return root
 
 
 def all_finite(array: Array) -> bool:
@@ -52,7 +54,8 @@ def unit_roundoff(array: Array) -> Number:
         return 2.0**-52
     import mpmath
 
-    return +mpmath.eps
+    roundoff: Number = +mpmath.eps
+    return roundoff
 
 
 def smallest(array: Array) -> Number:
@@ -61,7 +64,8 @@ def smallest(array: Array) -> Number:
         return 1e-300
     import mpmath
 
-    return mpmath.mpf(10) ** (-20 * mpmath.mp.dps)
+    least: Number = mpmath.mpf(10) ** (-20 * mpmath.mp.dps)
+    return least
 
 
 def symmetric_eigen(matrix: Array) -> tuple[Array, Array]:
@@ -100,6 +104,7 @@ def _float_solve(lower: Array, right: Array) -> Array:
 
     if not all_finite(lower):
         raise ValueError("not finite")
+    solved: Array
     _, solved, info = dposv(lower, right)
     if info != 0:
         raise ValueError("not positive definite")

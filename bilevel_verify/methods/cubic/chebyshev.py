@@ -47,7 +47,8 @@ def approximate_inverse(
     def shifted(u: Array) -> Array:
         return (2 * product(u) - u * (high + low)) / (high - low)
 
-    before, total = v, v * (coefficient / 2)
+    before: Array = v
+    total: Array = v * (coefficient / 2)
     now = shifted(v) if order > 0 else v
     for k in range(1, order + 1):
         coefficient = coefficient * ratio

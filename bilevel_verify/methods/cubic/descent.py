@@ -64,7 +64,8 @@ class Descent:
 
 def model_value(gradient: Array, operator: Operator, M: Number, s: Array) -> Number:
     """``g^T s + s^T H s / 2 + M |s|^3 / 6``, one product."""
-    return gradient @ s + s @ operator.product(s) / 2 + M / 6 * norm(s) ** 3
+    value: Number = gradient.dot(s) + s.dot(operator.product(s)) / 2 + M / 6 * norm(s) ** 3
+    return value
 
 
 def cubic_solver(

@@ -68,7 +68,8 @@ class Penalty:
         self.state.w = self.solver.lower(x, self.state.w, q["K1"], q["l1"], q["kappa1"])
         self.state.y = self.solver.penalty(x, self.state.y, q["K2"], q["l2"], q["kappa2"], lam)
         y, w = self.state.y, self.state.w
-        return o.grad_x_f(x, y) + (o.grad_x_g(x, y) - o.grad_x_g(x, w)) * lam
+        found: Array = o.grad_x_f(x, y) + (o.grad_x_g(x, y) - o.grad_x_g(x, w)) * lam
+        return found
 
     def hessian(self, x: Array) -> Array:
         """(6), with one Hessian of f at (x, y) and Hessians of g at (x, y) and (x, w)."""
@@ -77,8 +78,9 @@ class Penalty:
         g_xx, g_xy, g_yy = self.oracles.hess_g(x, y)
         h_xx, h_xy, h_yy = self.oracles.hess_g(x, w)
         mixed, lower = f_xy + g_xy * lam, f_yy + g_yy * lam
-        penalty = f_xx + (g_xx - h_xx) * lam - schur(mixed, lower, "the penalty function")
-        return penalty + schur(h_xy, h_yy, "g") * lam
+        penalty: Array = f_xx + (g_xx - h_xx) * lam - schur(mixed, lower, "the penalty function")
+        found: Array = penalty + schur(h_xy, h_yy, "g") * lam
+        return found
 
     def inner(self) -> Mapping[str, Array]:
         """See :class:`Model`."""

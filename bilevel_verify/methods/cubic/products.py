@@ -52,15 +52,18 @@ class PenaltyProducts(Penalty):
         mixed = f_v[dx:] + g_v[dx:] * lam
 
         def lower(u: Array) -> Array:
-            return o.hvp_yy_g(x, w, u)
+            product: Array = o.hvp_yy_g(x, w, u)
+            return product
 
         def penalty(u: Array) -> Array:
-            return o.hvp_yy_f(x, y, u) + o.hvp_yy_g(x, y, u) * lam
+            product: Array = o.hvp_yy_f(x, y, u) + o.hvp_yy_g(x, y, u) * lam
+            return product
 
         first = approximate_inverse(lower, self.mu, q["l1"], self.order, h_v[dx:], self.literal)
         second = approximate_inverse(penalty, lam * self.mu / 2, q["l2"], self.order, mixed, self.literal)
-        result = f_v[:dx] + (g_v[:dx] - h_v[:dx]) * lam + o.jvp_xy_g(x, w, first) * lam
-        return result - (o.jvp_xy_f(x, y, second) + o.jvp_xy_g(x, y, second) * lam)
+        result: Array = f_v[:dx] + (g_v[:dx] - h_v[:dx]) * lam + o.jvp_xy_g(x, w, first) * lam
+        difference: Array = result - (o.jvp_xy_f(x, y, second) + o.jvp_xy_g(x, y, second) * lam)
+        return difference
 
 
 class DanskinProducts(Danskin):

@@ -161,7 +161,8 @@ def _coefficients(rotated: Array, gaps: Array, base: Number, M: Number) -> tuple
 
 def _excess(rotated: Array, gaps: Array, base: Number, M: Number) -> Number:
     """Root of ``|g / (gap + M e / 2)| = base + e``: Newton on the reciprocal form, kept inside a bracket."""
-    low, high = 0 * base, square_root(2 * norm(rotated) / M)
+    low: Number = 0 * base
+    high: Number = square_root(2 * norm(rotated) / M)
     e, unit, tiny = high, unit_roundoff(rotated), smallest(rotated)
     for _ in range(NEWTON_STEPS):
         shifted = gaps + M * e / 2
@@ -202,6 +203,6 @@ def _certified(
     left = rotated + spectrum.values * coefficients + M / 2 * length * coefficients
     largest = np.max(np.abs(spectrum.values))
     scale = norm(gradient) + largest * length + M / 2 * length * length
-    value = rotated @ coefficients + spectrum.values @ coefficients**2 / 2 + M / 6 * length**3
+    value: Number = rotated.dot(coefficients) + spectrum.values.dot(coefficients**2) / 2 + M / 6 * length**3
     curvature = spectrum.values[0] + M / 2 * length
     return CubicStep(s, r, norm(left), scale, curvature, hard, value)
