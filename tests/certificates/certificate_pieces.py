@@ -82,11 +82,26 @@ def value(node: Any, at: dict[str, Any]) -> Any:
     return two[head](*numbers) if head in two else getattr(mp, head)(numbers[0])
 
 
+def size(node: Any, at: dict[str, Any]) -> Any:
+    """The value with every term counted as positive: rounding errors of the value are some 1e-40 of it."""
+    head, *parts = node if isinstance(node, list) else [""]
+    if head in ("+", "*"):
+        return (mp.fsum if head == "+" else mp.fprod)([size(part, at) for part in parts])
+    if head == "neg":
+        return size(parts[0], at)
+    if head == "/":
+        return size(parts[0], at) / abs(value(parts[1], at))
+    if head == "^" and isinstance(parts[1], int) and parts[1] > 0:
+        return size(parts[0], at) ** parts[1]
+    return abs(value(node, at))
+
+
 def margin(relation: Any, at: dict[str, Any]) -> Any:
-    """How far a relation is from failing, relative to its sides; negative where it fails."""
+    """How far a relation is from failing, relative to its sides (an equality to its terms); negative where it fails."""
     op, left, right = relation
     a, b = value(left, at), value(right, at)
-    scale = max(abs(a), abs(b), mp.mpf(10) ** (-20 if op == "==" else -60))  # an equality to 0 is rounded
+    sides = (size(left, at), size(right, at)) if op == "==" else (abs(a), abs(b))
+    scale = max(*sides, mp.mpf(10) ** -60)
     gap = (b - a) / scale if op in ("<=", "<") else (a - b) / scale
     return -abs(b - a) / scale if op == "==" else gap
 
