@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from bilevel_verify.drafting.forms import Sorts, Store
 from bilevel_verify.drafting.kinds import Declared, notation_of, said
 from bilevel_verify.drafting.latex_source import read_latex_source
 from bilevel_verify.drafting.letters import introduced, used_in
+from bilevel_verify.drafting.listings.steps import Steps, algorithms_of
 from bilevel_verify.drafting.macros import written_out
 from bilevel_verify.drafting.markdown_source import read_markdown_source
 from bilevel_verify.drafting.notes import Note
@@ -86,8 +88,10 @@ def _composed(
     composer.compose()
     places = introduced(reader.printed, {})
     notes = (*composer.notes, *_letter_notes(composer, symbols, places))
-    questions = _questions(composer, symbols, answers)
-    return Draft(path, document, notation, tuple(symbols), reader, scopes, composer, answers, questions, notes, places)
+    algorithms = algorithms_of(reader, notation, symbols, running, answers.steps)
+    questions = (*_questions(composer, symbols, answers), *_of_algorithms(document, algorithms))
+    known = (tuple(symbols), reader, scopes, composer, answers, questions, notes, places, algorithms)
+    return Draft(path, document, notation, *known)
 
 
 def _reserved() -> set[str]:
@@ -199,6 +203,18 @@ def _questions(composer: Composer, symbols: list[Declared], answers: Answers) ->
         asked = f"does ${name}$ depend on its argument everywhere? It is printed with one and without"
         found.setdefault(("dependence", name), Question("dependence", name, asked, where, 1))
     return tuple(sorted(found.values(), key=lambda q: (-q.weight, q.sort, q.about)))
+
+
+def _of_algorithms(document: Document, algorithms: tuple[Steps, ...]) -> Iterator[Question]:
+    """What the author is asked about algorithms: their steps, and where a letter comes from."""
+    for one in algorithms:
+        where = str(document.text.where(document.units[one.unit].at))
+        if one.why:
+            yield Question("steps", one.name, f"how do the lines of {one.name} read as steps? {one.why}", where)
+        for name in one.unknown:
+            yield Question(
+                "input", name, f"what is {name} in {one.name}? No line assigns it and nothing gives it", where
+            )
 
 
 def _both(symbols: list[Declared], composer: Composer) -> dict[str, str]:

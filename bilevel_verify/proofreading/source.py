@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from bilevel_verify.drafting.listings.lines import Listing
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement
@@ -61,6 +62,11 @@ class Sentence:
         """The printed formula."""
         return self.read.formula.latex
 
+    @property
+    def message(self) -> str:
+        """Why it was not read."""
+        return self.read.message
+
     def chains(self) -> Iterator[Statement]:
         """Its statements, without remarks under braces."""
         return (s for s in self.read.statements if s.word not in BESIDE)
@@ -85,15 +91,6 @@ class Passage:
     def says_of(self) -> bool:
         """Whether a proof says itself what it proves."""
         return NAMED_PROOF.match(self.name or self.words) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """A printed algorithm: words and formulas in their order."""
-
-    id: str
-    name: str
-    parts: tuple[str | Sentence, ...]
 
 
 @dataclass(frozen=True)
