@@ -112,6 +112,7 @@ def _steps(
 def _turned_on(program: Program, doubts: Mapping[str, str]) -> Iterator[str]:
     """Doubts that change what a line says: ``r^T`` of a vector is no power, ``P(x)`` of a function no product."""
     for node in (n for s in program.walk() for e in expressions_of(s) for n in e.walk()):
+        parts: tuple[tree.Node, ...]
         match node:
             case tree.Power(base=base):
                 parts, word = (base,), "a vector"
