@@ -9,8 +9,8 @@ from bilevel_verify.drafting.document import Document, Unit, Words, slug
 from bilevel_verify.drafting.kinds import Declared
 from bilevel_verify.drafting.listings.blocks import understood
 from bilevel_verify.drafting.listings.lines import Listing, NotUnderstood, Row, Told
-from bilevel_verify.drafting.macros import written_out
-from bilevel_verify.drafting.relations import Reader, cleaned
+from bilevel_verify.drafting.relations import Reader
+from bilevel_verify.drafting.written import written
 from bilevel_verify.errors import CardError, LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, read_latex
@@ -66,12 +66,13 @@ def _listing(document: Document, unit: Unit, notation: Notation) -> Listing:
         if isinstance(part, Words):
             parts.append(part.text)
             continue
-        latex = part.clean
+        one = written(document, part)
         try:
-            latex, _ = written_out(cleaned(latex), document.macros)
-            parts.append(Row(latex, read_latex(latex, notation).statements))
+            if one.error is not None:
+                raise one.error
+            parts.append(Row(one.latex, read_latex(one.source, notation).statements))
         except LatexError as error:
-            parts.append(Row(latex, (), error.plain))
+            parts.append(Row(one.latex, (), error.plain))
     return Listing(slug(unit.name), unit.name, tuple(parts))
 
 
