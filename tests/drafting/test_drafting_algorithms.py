@@ -177,6 +177,26 @@ def test_a_letter_with_two_readings_stops_only_the_lines_that_turn_on_it(tmp_pat
     assert found == ["is $r$ a number or a vector?", ""]
 
 
+@pytest.mark.parametrize(
+    ("line", "steps"),
+    [
+        (r"$w_{t+1}=F(K_t^1)+K_t^2$", "    w[t + 1] = F(K[1,t]) + K[2,t]  # 2\n"),  # nobody prints a first power
+        (r"$w_{t+1}=F(K_t)+K_t^2$", "    w[t + 1] = F(K[t]) + K[t]**2  # 2\n"),
+        (r"$w_t=\Pi_{\mathcal{X}}(\eta-w_{t-1})$", "    w[t] = Pi_mathcal_X(eta - w[t - 1])  # 2\n"),  # no product
+        (r"$w_t=\Pi_{c}(\eta-w_{t-1})$", "    w[t] = Pi_c*(eta - w[t - 1])  # 2\n"),
+    ],
+)
+def test_superscripts_and_projections(tmp_path: Path, line: str, steps: str) -> None:
+    text = drafted(tmp_path, r"\For{$t=1,\dots,T$}", rf"\State {line}", r"\EndFor").algorithms[0].text
+    assert text == "for t in range(1, T_v + 1):  # 1\n" + steps
+
+
+def test_the_square_of_a_vector_is_no_entry(tmp_path: Path) -> None:
+    path = tmp_path / "paper.md"
+    path.write_text(r"**Lemma 1.** We have $$\|r_t\|\le\|r_{t+1}\|,$$ $$\frac{a r^2}{2}\le 1.$$", encoding="utf-8")
+    assert [u.remark.message for u in draft(path).reader.unread] == ["a vector to a power"]
+
+
 def test_defects_of_drafted_steps_are_shown_and_refute_nothing_until_somebody_has_read_them(tmp_path: Path) -> None:
     found = drafted(
         tmp_path, r"\Require $x_0$, $\eta>0$, $K\ge1$", r"\For{$k=0,\dots,K-1$}",
