@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bilevel_verify.errors import CardError, InputError
 from bilevel_verify.files import read_toml
 from bilevel_verify.language import nearest
+from bilevel_verify.theorems.algorithm import read_program
 from bilevel_verify.theorems.reading.fields import Names, Place, domain_of
 
 KINDS = ("number", "vector", "matrix", "function", "set")
@@ -27,12 +28,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the author says: LaTeX -> kind, name -> range, name -> unit, base unit -> meaning, name -> definition."""
+    """What the author says: LaTeX -> kind, name -> range, name -> unit, base unit -> meaning, algorithm -> steps."""
 
     kinds: Mapping[str, str] = field(default_factory=dict)
     ranges: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
     base: Mapping[str, str] = field(default_factory=dict)
+    steps: Mapping[str, str] = field(default_factory=dict)
 
     def table(self) -> dict[str, dict[str, str]]:
         """As the card keeps them."""
@@ -46,15 +48,17 @@ class Answers:
         InputError : the answer is none of those that the question allows.
         """
         if sort == "kind":
-            return Answers({**self.kinds, about: _kind(about, text)}, self.ranges, self.units, self.base)
+            return replace(self, kinds={**self.kinds, about: _kind(about, text)})
         if sort == "range":
-            return Answers(self.kinds, {**self.ranges, about: _range(about, text)}, self.units, self.base)
+            return replace(self, ranges={**self.ranges, about: _range(about, text)})
         if sort == "unit":
-            return Answers(self.kinds, self.ranges, {**self.units, about: text}, self.base)
+            return replace(self, units={**self.units, about: text})
+        if sort == "steps":
+            return replace(self, steps={**self.steps, about: _steps(about, text)})
         raise InputError(f"a question about the {sort} of {about} is answered in the paper or in the card")
 
 
-TABLES = ("kinds", "ranges", "units", "base")
+TABLES = ("kinds", "ranges", "units", "base", "steps")
 
 
 def read_answers(path: Path | None) -> Answers:
@@ -88,18 +92,25 @@ def answers_of(data: Mapping[str, object], label: str) -> Answers:
                 raise InputError(f"{label}: [{name}] {about}: a string is expected")
         found[name] = dict(table)
     answers = Answers()
-    for about, text in found.get("kinds", {}).items():
-        answers = answers.with_answer("kind", about, text)
-    for about, text in found.get("ranges", {}).items():
-        answers = answers.with_answer("range", about, text)
+    for sort, name in (("kind", "kinds"), ("range", "ranges"), ("steps", "steps")):
+        for about, text in found.get(name, {}).items():
+            answers = answers.with_answer(sort, about, text)
     if found.get("units") and not found.get("base"):
         raise InputError(f'{label}: [units] without [base]; name the base units: [base] F = "values of f"')
-    return Answers(answers.kinds, answers.ranges, found.get("units", {}), found.get("base", {}))
+    return replace(answers, units=found.get("units", {}), base=found.get("base", {}))
 
 
 def _kind(about: str, text: str) -> str:
     if text not in KINDS:
         raise InputError(f"kind of {about}: {text!r} is not one of {', '.join(KINDS)}{nearest(text, KINDS)}")
+    return text
+
+
+def _steps(about: str, text: str) -> str:
+    try:
+        read_program(text)
+    except CardError as error:
+        raise InputError(f"steps of {about}: {error}") from None
     return text
 
 

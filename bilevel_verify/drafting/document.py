@@ -95,7 +95,10 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A paper: its title, its units in order, its macros, and what could not be read of it."""
+    """A paper: its title, its units in order, its macros, and what could not be read of it.
+
+    ``written`` keeps the formulas that were taken apart, by their places.
+    """
 
     title: str
     text: Text
@@ -103,6 +106,7 @@ class Document:
     macros: dict[str, Macro]
     remarks: tuple[Remark, ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
+    written: dict[int, object] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,18 +18,18 @@ from bilevel_verify.drafting.forms import Sorts, Store
 from bilevel_verify.drafting.kinds import Declared, notation_of, said
 from bilevel_verify.drafting.latex_source import read_latex_source
 from bilevel_verify.drafting.letters import introduced, used_in
-from bilevel_verify.drafting.macros import written_out
+from bilevel_verify.drafting.listings.steps import Steps, algorithms_of
 from bilevel_verify.drafting.markdown_source import read_markdown_source
 from bilevel_verify.drafting.notes import Note
-from bilevel_verify.drafting.relations import Printed, Reader, cleaned
+from bilevel_verify.drafting.relations import Printed, Reader
 from bilevel_verify.drafting.scopes import Scopes
 from bilevel_verify.drafting.sentences import contexts
 from bilevel_verify.drafting.writing import card_text
+from bilevel_verify.drafting.written import Written, written
 from bilevel_verify.errors import InputError, LatexError
 from bilevel_verify.latex import Notation
 from bilevel_verify.latex.source.atoms import atom_of
-from bilevel_verify.latex.source.structure import build, flat
-from bilevel_verify.latex.source.tokens import Source, tokenize
+from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 OTHER_NORM = re.compile(r"\b(?:arbitrary|any|general|dual) norms?\b", re.IGNORECASE)
@@ -86,8 +87,10 @@ def _composed(
     composer.compose()
     places = introduced(reader.printed, {})
     notes = (*composer.notes, *_letter_notes(composer, symbols, places))
-    questions = _questions(composer, symbols, answers)
-    return Draft(path, document, notation, tuple(symbols), reader, scopes, composer, answers, questions, notes, places)
+    algorithms = algorithms_of(reader, notation, symbols, running, answers.steps)
+    questions = (*_questions(composer, symbols, answers), *_of_algorithms(document, algorithms))
+    known = (tuple(symbols), reader, scopes, composer, answers, questions, notes, places, algorithms)
+    return Draft(path, document, notation, *known)
 
 
 def _reserved() -> set[str]:
@@ -113,20 +116,18 @@ def _evidence(document: Document) -> tuple[Evidence, dict[Key, Counter[str]]]:
     formulas = []
     for unit in document.units:
         for context in contexts(unit):
-            try:
-                latex, _ = written_out(cleaned(context.formula.clean), document.macros)
-            except LatexError:
-                continue
-            formulas.append((latex, context))
+            one = written(document, context.formula)
+            if one.items:
+                formulas.append((one, context))
     first = Evidence()
-    for latex, context in formulas:
-        first.add(latex, context.formula.at)
+    for one, context in formulas:
+        first.add(one.source, one.items, context.formula.at)
     evidence = Evidence(frozenset(first.running))
     spoken: dict[Key, Counter[str]] = defaultdict(Counter)
-    for latex, context in formulas:
-        evidence.add(latex, context.formula.at)
+    for one, context in formulas:
+        evidence.add(one.source, one.items, context.formula.at)
         what = said(context.before) or _said_after(context.after)
-        key = _first_symbol(latex, evidence.indices) if what and not context.formula.display else None
+        key = _first_symbol(one, evidence.indices) if what and not context.formula.display else None
         if key is not None:
             spoken[key][what] += 1
     return evidence, spoken
@@ -137,13 +138,11 @@ def _said_after(words: str) -> str:
     return said(found[1]) if found else ""
 
 
-def _first_symbol(latex: str, indices: frozenset[str]) -> Key | None:
+def _first_symbol(one: Written, indices: frozenset[str]) -> Key | None:
     """The symbol with which a formula begins."""
     try:
-        source = Source(latex)
-        items = build(source, tokenize(source))
-        atom, _ = atom_of(source, items, 0)
-    except (LatexError, RecursionError):
+        atom, _ = atom_of(one.source, one.items, 0)
+    except LatexError:
         return None
     if atom is None:
         return None
@@ -199,6 +198,18 @@ def _questions(composer: Composer, symbols: list[Declared], answers: Answers) ->
         asked = f"does ${name}$ depend on its argument everywhere? It is printed with one and without"
         found.setdefault(("dependence", name), Question("dependence", name, asked, where, 1))
     return tuple(sorted(found.values(), key=lambda q: (-q.weight, q.sort, q.about)))
+
+
+def _of_algorithms(document: Document, algorithms: tuple[Steps, ...]) -> Iterator[Question]:
+    """What the author is asked about algorithms: their steps, and where a letter comes from."""
+    for one in algorithms:
+        where = str(document.text.where(document.units[one.unit].at))
+        if one.why:
+            yield Question("steps", one.name, f"how do the lines of {one.name} read as steps? {one.why}", where)
+        for name in one.unknown:
+            yield Question(
+                "input", name, f"what is {name} in {one.name}? No line assigns it and nothing gives it", where
+            )
 
 
 def _both(symbols: list[Declared], composer: Composer) -> dict[str, str]:

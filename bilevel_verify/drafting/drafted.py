@@ -11,6 +11,7 @@ from bilevel_verify.drafting.document import Document, slug
 from bilevel_verify.drafting.entries import Composer
 from bilevel_verify.drafting.forms import WHY
 from bilevel_verify.drafting.kinds import Declared
+from bilevel_verify.drafting.listings.steps import Steps
 from bilevel_verify.drafting.notes import Note
 from bilevel_verify.drafting.positions import Remark
 from bilevel_verify.drafting.relations import Printed, Reader
@@ -20,7 +21,10 @@ from bilevel_verify.latex import Notation
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What was found: formulas, relations, and of these the links (promises and steps) and what became of them."""
+    """What was found: formulas, relations, of these the links (promises and steps) and what became of them; algorithms.
+
+    ``steps`` counts the algorithms whose lines were understood.
+    """
 
     formulas: int
     unread: int
@@ -29,6 +33,8 @@ class Counts:
     judged: int
     left: dict[str, int]
     unread_links: int
+    algorithms: int = 0
+    steps: int = 0
 
     @property
     def percent(self) -> int:
@@ -44,6 +50,8 @@ class Counts:
             "links": self.links,
             "judged": self.judged,
             "not_judged": {**self.left, "not read": self.unread_links},
+            "algorithms": self.algorithms,
+            "algorithms_as_steps": self.steps,
         }
 
     def __str__(self) -> str:
@@ -53,6 +61,8 @@ class Counts:
         )
         if self.left:
             text += f"; not judged: {', '.join(f'{reason} ({n})' for reason, n in self.left.items())}"
+        if self.algorithms:
+            text += f"; {self.steps} of {self.algorithms} algorithms as steps"
         if self.relations and not self.links:
             text += "; nothing to judge: a link stands in a statement, in a proof or in a display of the text"
         return text
@@ -73,6 +83,7 @@ class Drafted:
     questions: tuple[Question, ...]
     notes: tuple[Note, ...]
     places: dict[str, Printed] = field(default_factory=dict)
+    algorithms: tuple[Steps, ...] = ()
 
     @property
     def key(self) -> str:
@@ -81,8 +92,10 @@ class Drafted:
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
-        """What could not be read, in the order of the paper: of the source first, then formula by formula."""
-        return (*self.document.remarks, *(u.remark for u in self.reader.unread))
+        """What could not be read: of the source first, then formula by formula, then algorithms that gave no steps."""
+        text, units = self.document.text, self.document.units
+        steps = [Remark(text.where(units[a.unit].at), "steps", f"{a.name}, {a.why}") for a in self.algorithms if a.why]
+        return (*self.document.remarks, *(u.remark for u in self.reader.unread), *steps)
 
     @property
     def counts(self) -> Counts:
@@ -102,4 +115,6 @@ class Drafted:
             self.composer.links,
             {why: left[why] for why in WHY if left[why]},
             lost,
+            len(self.algorithms),
+            sum(not a.why for a in self.algorithms),
         )

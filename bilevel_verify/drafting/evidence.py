@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.latex.source.atoms import Atom, atom_of
-from bilevel_verify.latex.source.structure import Environment, Fence, Group, Item, Macro, Script, build, flat
+from bilevel_verify.latex.source.structure import Environment, Fence, Group, Item, Macro, Script, flat
 from bilevel_verify.latex.source.symbols import FRACTIONS
-from bilevel_verify.latex.source.tokens import LIMITS, Source, Token, tokenize
+from bilevel_verify.latex.source.tokens import Source, Token
 
 TRANSPOSES = ("T", "top", "intercal", r"\mathsf{T}")
 MARKS = ("-", "+")
@@ -56,13 +56,8 @@ class Evidence:
     stepping: Counter[str] = field(default_factory=Counter)
     norms: set[str] = field(default_factory=set)
 
-    def add(self, latex: str, at: int) -> None:
-        """Look at one formula; one that cannot even be taken apart shows nothing."""
-        try:
-            source = Source(latex, LIMITS)
-            items = build(source, tokenize(source))
-        except (LatexError, RecursionError):
-            return
+    def add(self, source: Source, items: Sequence[Item], at: int) -> None:
+        """Look at one formula."""
         self._walk(source, items, at, "")
 
     def trait(self, atom: Atom, name: str, at: int) -> None:

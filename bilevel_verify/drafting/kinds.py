@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from bilevel_verify.drafting.evidence import RUNNING, Evidence, Key, Traits, is_running, is_word
+from bilevel_verify.drafting.evidence import RUNNING, TRANSPOSES, Evidence, Key, Traits, is_running, is_word
 from bilevel_verify.latex import Entry, Notation
 from bilevel_verify.latex.source.atoms import Atom, default_names, index_name
-from bilevel_verify.latex.source.structure import Group, Item, Macro, Script, flat
+from bilevel_verify.latex.source.structure import Group, Item, Macro, Script
 from bilevel_verify.latex.source.symbols import WORDS
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Kind
@@ -143,14 +143,15 @@ def _indexed(traits: Traits, indices: frozenset[str]) -> bool:
 
 
 def _upper(traits: Traits, indices: frozenset[str], kind: str) -> bool:
-    """Whether superscripts of a vector are indices: powers of vectors there are none."""
-    return (
-        kind != "scalar"
-        and kind != "matrix"
-        and any(
-            is_running(items, indices) or re.fullmatch(r"-?\d+|\(.*\)", flat(items))
-            for items in traits.sup_items.values()
-        )
+    """Whether superscripts are indices: powers of vectors there are none, and nobody prints a first power, ``K_t^1``.
+
+    A vector with no superscript but ``T`` and a number from 2 on is transposed there, and a number elsewhere (``r^2``).
+    """
+    if kind == "scalar":
+        return any(sub and sup == "1" for sub, sup in traits.scripts)
+    return kind != "matrix" and any(
+        (is_running(items, indices) and sup not in TRANSPOSES) or re.fullmatch(r"-?[01]|\(.*\)", sup)
+        for sup, items in traits.sup_items.items()
     )
 
 
@@ -277,6 +278,8 @@ def _is_function(seen: _Seen) -> bool:
     applied = traits.traits["applied"]
     if seen.display in SPECTRAL and traits.arities:
         return True
+    if "\\mathcal" in seen.key[3] and traits.arities.total() == traits.count:
+        return True  # the projection onto a set, \Pi_{\mathcal X}(x - y)
     if traits.traits["differentiated"] or (traits.traits["mapped"] and applied) or seen.applied * 8 > traits.count:
         return True
     return applied > 0 and (

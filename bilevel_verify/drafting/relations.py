@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bilevel_verify.drafting.document import ASSUMED, Document, Formula, Unit
-from bilevel_verify.drafting.macros import written_out
 from bilevel_verify.drafting.positions import Position, Remark
 from bilevel_verify.drafting.sentences import Context, contexts
 from bilevel_verify.drafting.spoken import Spoken, of_chain, spoken
+from bilevel_verify.drafting.written import written
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement, read_latex
@@ -92,15 +92,16 @@ class Reader:
     def _formula(self, number: int, unit: Unit, context: Context, last: tree.Node | None) -> tree.Node | None:
         """Read one formula; the last member of its last chain, with which the next display may go on."""
         formula = context.formula
-        try:
-            latex, changed = written_out(cleaned(formula.clean), self.document.macros)
-        except LatexError as error:
-            self._note(number, formula, formula.clean, error, True)
+        one = written(self.document, formula)
+        latex, changed = one.latex, one.changed
+        if one.error is not None:
+            self._note(number, formula, latex, one.error, True)
             return None
         if MAPPING.match(latex) and not formula.display:
             return None
         try:
-            return self._statements(number, unit, context, read_latex(latex, self.notation).statements, latex, last)
+            found = read_latex(one.source, self.notation).statements
+            return self._statements(number, unit, context, found, latex, last)
         except LatexError as error:
             groups = row_groups(latex) if error.reason not in ("macro", "picture") or formula.display else []
             if len(groups) < 2:
@@ -282,18 +283,7 @@ def _nameable(node: tree.Node) -> bool:
     )
 
 
-AWAY = re.compile(
-    r"\\(?:label|tag)\*?\s*\{[^{}]*\}|\\(?:begin|end)\{(?:subequations|small|footnotesize)\}"
-    r"|\\(?:IEEEeqnarraynumspace|qedhere|smash|mathstrut)(?![A-Za-z])"
-)
 MAPPING = re.compile(r"\s*[^=<>]{1,60}?(?::|\\colon(?![A-Za-z]))[^=<>]*\\(?:to|rightarrow|mapsto)(?![A-Za-z])")
-
-
-def cleaned(latex: str) -> str:
-    """Spellings that mean the same to a reader of the page; what goes away leaves blanks, so that places stay."""
-    latex = AWAY.sub(lambda m: " " * len(m[0]), latex)
-    latex = re.sub(r"\\rm\s*\{\s*([A-Za-z]+)\s*\}", r"\\mathrm{\1}", latex)
-    return re.sub(r"\\(?:intertext|shortintertext)\s*\{[^{}]*\}", r"\\\\ ", latex)
 
 
 def _no_scripts(latex: str) -> str:

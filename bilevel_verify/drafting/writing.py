@@ -68,7 +68,7 @@ def _head(draft: Drafted) -> list[str]:
         parts.append(toml_text.table("[units]", draft.answers.base))
     parts.append(toml_text.table("[notation]", notation_table(draft.notation)))
     parts.append(_letters(draft))
-    kinds = sorted({made.table for made in draft.composer.made})
+    kinds = sorted({made.table for made in draft.composer.made} | {"algorithm" for a in draft.algorithms if a.text})
     return parts + [toml_text.table(f"[every.{kind}]", EVERY) for kind in kinds]
 
 
@@ -226,6 +226,10 @@ def _unit(draft: Drafted, number: int, unit: Unit, own: list[Made], ids: set[str
     if unit.kind == "proof":
         fields["items"] = [m.id for m in own]
         return entry_text("proof", fields, {}), name
+    steps = next((a for a in draft.algorithms if a.unit == number and a.text), None)
+    if steps is not None:
+        fields |= {"drafted": True, "inputs": list(steps.inputs), "steps": steps.text}
+        return entry_text("algorithm", fields | ({"taken": steps.taken} if steps.taken else {}), EVERY), name
     fields["text"] = _told(unit)
     if unit.is_statement:
         scope = draft.scopes.of(number)

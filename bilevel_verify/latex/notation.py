@@ -16,7 +16,7 @@ from functools import cached_property
 from bilevel_verify.errors import InputError, LatexError
 from bilevel_verify.latex.source.atoms import Atom, atom_of, default_names, index_name
 from bilevel_verify.latex.source.structure import build, flat
-from bilevel_verify.latex.source.tokens import Source, tokenize
+from bilevel_verify.latex.source.tokens import Source
 from bilevel_verify.latex.values import Kind
 
 GROUPS: dict[str, tuple[str, Kind]] = {
@@ -221,7 +221,7 @@ def _symbol(display: str, where: str) -> Atom:
     """A display as one symbol; a bare word of several letters is upright."""
     source = Source(rf"\operatorname{{{display}}}" if re.fullmatch("[A-Za-z][A-Za-z-]+", display) else display)
     try:
-        items = build(source, tokenize(source))
+        items = build(source, list(source.tokens))
         atom, place = atom_of(source, items, 0)
     except LatexError as error:
         raise InputError(f"[notation] {where}: {display!r} is not a symbol: {error.plain}") from None
@@ -233,4 +233,4 @@ def _symbol(display: str, where: str) -> Atom:
 def _spelled(index: str) -> str:
     """The index of a norm as the reader writes it."""
     source = Source(index)
-    return flat(build(source, tokenize(source)))
+    return flat(build(source, list(source.tokens)))

@@ -14,19 +14,19 @@ from bilevel_verify.latex.reading import Reading
 from bilevel_verify.latex.source.macros import expand
 from bilevel_verify.latex.source.structure import build
 from bilevel_verify.latex.source.symbols import FONTS, SWITCHES
-from bilevel_verify.latex.source.tokens import LIMITS, Limits, Source, Token, tokenize
+from bilevel_verify.latex.source.tokens import LIMITS, Limits, Source, Token
 
 FREE = Notation()
 
 
 def read_latex(
-    source: str, notation: Notation = FREE, *, macros: Mapping[str, str] | None = None, limits: Limits = LIMITS
+    source: str | Source, notation: Notation = FREE, *, macros: Mapping[str, str] | None = None, limits: Limits = LIMITS
 ) -> Reading:
     """Read a display or an inline formula.
 
     Parameters
     ----------
-    source : LaTeX mathematics, with or without dollar signs.
+    source : LaTeX mathematics, with or without dollar signs; a text that was taken apart before is not again.
     notation : what its letters are.
     macros : definitions of the document, ``{"R": r"\\mathbb{R}"}``; ``#1`` stands for an argument.
 
@@ -34,11 +34,12 @@ def read_latex(
     ------
     LatexError : with line, column and a reason of the closed list :data:`REASONS`.
     """
-    place = Source(source, limits)
+    place = source if isinstance(source, Source) else Source(source, limits)
+    source = place.text
     if macros:
         place = Source(expand(place, macros), limits)
     try:
-        items = top_items(build(place, _spelt(place, tokenize(place), notation)))
+        items = top_items(build(place, _spelt(place, list(place.tokens), notation)))
         context = Context(place, notation, operand)
         found = statements(Cursor(context, items, 0, top=True))
     except RecursionError:

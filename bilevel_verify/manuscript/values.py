@@ -175,7 +175,7 @@ def _value(node: tree.Node, point: Point, bound: Mapping[str, object]) -> Any:
         case tree.Multiply(factors=factors):
             return _product([_value(f, point, bound) for f in factors])
         case tree.MatrixMultiply(left=left, right=right):
-            return _value(left, point, bound) @ _value(right, point, bound)
+            return _contracted(_value(left, point, bound), _value(right, point, bound))
         case tree.Divide(numerator=top, denominator=bottom):
             return _value(top, point, bound) / _number(_value(bottom, point, bound))
         case tree.Modulo(left=left, right=right):
@@ -225,6 +225,22 @@ def _product(factors: list[Any]) -> Any:
     if len(arrays) > 1:
         raise NotNumeric("a product of arrays without an order")
     return math.prod((f for f in factors if not getattr(f, "shape", ())), start=arrays[0] if arrays else 1)
+
+
+def _contracted(left: Any, right: Any) -> Any:
+    """``@``; a vector is one-dimensional and its transpose a row, so that ``x @ T(y)`` is no inner product."""
+    import numpy as np
+
+    if np.ndim(left) == 1 and np.ndim(right) == 2 and len(right) == 1:
+        return np.outer(left, right)
+    found = left @ right
+    return found[0] if found.shape == (1,) else found
+
+
+def _transposed(array: Any) -> Any:
+    if array.ndim == 1:
+        return array[None, :]
+    return array[0] if len(array) == 1 else array.T
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -304,7 +320,7 @@ def _known(name: str, held: list[Any]) -> Any:
         case "dot":
             found = float(np.dot(first, held[1])) if np.ndim(first) == np.ndim(held[1]) == 1 else _refused(name)
         case "T":
-            found = np.transpose(first) if np.ndim(first) <= 2 else _refused(name)
+            found = first if np.ndim(first) == 0 else _transposed(first) if np.ndim(first) <= 2 else _refused(name)
         case "inv":
             found = np.linalg.inv(first) if np.ndim(first) == 2 else 1 / _number(first)
         case "mode":

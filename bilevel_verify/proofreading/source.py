@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from bilevel_verify.drafting.listings.lines import Listing
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement
@@ -61,6 +62,11 @@ class Sentence:
         """The printed formula."""
         return self.read.formula.latex
 
+    @property
+    def message(self) -> str:
+        """Why it was not read."""
+        return self.read.message
+
     def chains(self) -> Iterator[Statement]:
         """Its statements, without remarks under braces."""
         return (s for s in self.read.statements if s.word not in BESIDE)
@@ -85,15 +91,6 @@ class Passage:
     def says_of(self) -> bool:
         """Whether a proof says itself what it proves."""
         return NAMED_PROOF.match(self.name or self.words) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """A printed algorithm: words and formulas in their order."""
-
-    id: str
-    name: str
-    parts: tuple[str | Sentence, ...]
 
 
 @dataclass(frozen=True)
@@ -167,6 +164,7 @@ def paper_of_draft(draft: Draft) -> Paper:
     """A paper from its draft: its formulas with the words around them, its passages and algorithms."""
     from bilevel_verify.drafting.document import slug
     from bilevel_verify.drafting.sentences import contexts
+    from bilevel_verify.drafting.written import written
 
     document = draft.document
     formulas: list[Formula] = []
@@ -178,7 +176,7 @@ def paper_of_draft(draft: Draft) -> Paper:
             within = f"proof of {slug(unit.of)}" if unit.of else ""
         units.append([])
         for context in contexts(unit):
-            latex, number = _written_out(draft, context.formula.clean), context.formula.number
+            latex, number = written(document, context.formula).latex, context.formula.number
             kind = "algorithm-line" if unit.kind == "algorithm" else "display" if context.formula.display else "inline"
             formulas.append(Formula(len(formulas) + 1, latex, kind, unit.section, within, number))
             around.append((str(document.text.where(context.formula.at)), context.before, context.after))
@@ -240,16 +238,6 @@ def _listing(unit: Unit, sentences: list[Sentence]) -> Listing:
 def _named(formula: Formula) -> str:
     number = f" ({formula.number})" if formula.number else ""
     return f"{number}, {formula.within}" if formula.within else number
-
-
-def _written_out(draft: Draft, latex: str) -> str:
-    from bilevel_verify.drafting.macros import written_out
-    from bilevel_verify.drafting.relations import cleaned
-
-    try:
-        return written_out(cleaned(latex), draft.document.macros)[0]
-    except LatexError:
-        return latex
 
 
 def _read(source: Print, notation: Notation) -> Iterator[ReadFormula]:

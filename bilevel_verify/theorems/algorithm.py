@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from bilevel_verify.errors import CardError, ExpressionError
-from bilevel_verify.language import Limits, convert, tree
+from bilevel_verify.language import Limits, convert, to_text, tree
 
 STEPS = Limits(length=20_000, nodes=20_000)
 MAXIMAL_NESTING = 12
@@ -164,6 +164,29 @@ def read_program(text: str) -> Program:
         raise CardError("the steps are nested too deeply") from None
     reader = _Reader(source)
     return Program(reader.block(module.body, 0, in_loop=False), source)
+
+
+def program_text(statements: tuple[Statement, ...], indent: str = "") -> str:
+    """Statements as the steps of a card, one a line with the paper's number behind it; the inverse of reading them."""
+    out = []
+    for one in statements:
+        mark = f"  # {one.label}\n" if one.label else "\n"
+        inner = indent + "    "
+        match one:
+            case Assign(targets=targets, value=value):
+                out.append(" = ".join(map(to_text, (*targets, value))) + mark)
+            case If(test=test, body=body, orelse=orelse):
+                other = f"{indent}else:\n{program_text(orelse, inner)}" if orelse else ""
+                out.append(f"if {to_text(test)}:{mark}{program_text(body, inner)}{other}")
+            case While(test=test, body=body):
+                out.append(f"while {to_text(test)}:{mark}{program_text(body, inner)}")
+            case For(index=index, start=start, stop=stop, body=body):
+                out.append(f"for {index} in range({to_text(start)}, {to_text(stop)}):{mark}{program_text(body, inner)}")
+            case Break():
+                out.append("break" + mark)
+            case Return(values=values):
+                out.append(f"return {', '.join(map(to_text, values))}{mark}")
+    return "".join(f"{indent}{text}" for text in out)
 
 
 class _Reader:

@@ -107,6 +107,9 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "sinh": math.sinh,
     "cosh": math.cosh,
     "tanh": math.tanh,
+    "tan": math.tan,
+    "atan": math.atan,
+    "sign": lambda a: (a > 0) - (a < 0),
     "abs": abs,
     "ceil": math.ceil,
     "floor": math.floor,
@@ -136,7 +139,10 @@ def value(node: tree.Node, names: dict[str, Any]) -> Any:
         case tree.Multiply(factors=factors):
             return math.prod(value(f, names) for f in factors) if _numbers(factors, names) else _scaled(factors, names)
         case tree.MatrixMultiply(left=left, right=right):
-            return value(left, names) @ value(right, names)
+            one, other = value(left, names), value(right, names)
+            if isinstance(right, tree.Call) and right.function == "T" and np.ndim(one) == np.ndim(other) == 1:
+                return np.outer(one, other)  # x y^T of vectors is no inner product
+            return one @ other
         case tree.Divide(numerator=top, denominator=bottom):
             return value(top, names) / value(bottom, names)
         case tree.Modulo(left=left, right=right):

@@ -37,7 +37,7 @@ CASES = [
     ("script", r"(a+b)_c", 6),
     ("script", r"a^b^c", 4),
     ("script", r"\|x\|_\infty", 6),
-    ("script", r"\log_2 a", 5),
+    ("script", r"\sin_2 a", 5),
     ("script", r"\nabla^4\varphi(x)", 1),
     ("script", r"(a+b)'", 6),
     ("arguments", r"\varphi a", 9),

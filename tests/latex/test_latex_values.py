@@ -17,7 +17,8 @@ from tests.latex.evaluation import NOTATION, environment, value
 
 LINES = [
     tuple(line.split(" => "))
-    for line in Path(__file__).with_name("formulas.txt").read_text(encoding="utf8").splitlines()
+    for name in ("formulas.txt", "formulas_other.txt")
+    for line in Path(__file__).with_name(name).read_text(encoding="utf8").splitlines()
     if line and not line.startswith("#")
 ]
 VALUED = [(latex, hand) for latex, hand in LINES if hand != "None"]
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.fast
 
 
 def test_the_set_is_large_enough() -> None:
-    assert len(VALUED) >= 300
+    assert len(VALUED) >= 500
     assert len({latex for latex, _ in LINES}) == len(LINES)
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
+import numpy as np
 import pytest
 
 from bilevel_verify.language import tree
+from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.manuscript import load_print
 from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.judging import judge
 from bilevel_verify.manuscript.matrices import attacked
 from bilevel_verify.manuscript.relations import Printed, relations_of
+from bilevel_verify.manuscript.values import NotNumeric, Point, value
 from bilevel_verify.theorems.library import load_card
 
 INVERSES = 314
@@ -58,3 +61,30 @@ def test_equations_and_constants_are_left_alone() -> None:
     assert attacked(paper(), Relation(relation.left, "==", relation.right)) is None
     assert attacked(paper(), Relation(relation.left, "<=", tree.Multiply((tree.Letter("mu"), relation.right)))) is None
     assert attacked(paper(), Relation(tree.Letter("mu"), "<=", tree.Letter("ell"))) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        (r"xx^\top y", r"x(x^\top y)", True),
+        (r"x^\top\mathbf{A}y", r"y^\top\mathbf{A}^\top x", True),
+        (r"\|x^\top\mathbf{A}\|", r"\|\mathbf{A}^\top x\|", True),
+        (r"\mathbf{A}^{-\top}x", r"(\mathbf{A}^\top)^{-1}x", True),
+        (r"xx^\top", r"x^\top x", False),
+        (r"xy^\top", r"yx^\top", False),
+        (r"xy^\top y", r"yx^\top y", False),
+        (r"x^\top\mathbf{A}y", r"y^\top\mathbf{A}x", False),
+        (r"\mathbf{A}^{-\top}x", r"\mathbf{A}^{-1}x", False),
+    ],
+)
+def test_a_product_of_vectors_is_no_inner_product(one: str, other: str, equal: bool) -> None:
+    notation = Notation.from_table({"vectors": "x y", "matrices": r"\mathbf{A}=A"})
+    point = Point(1, notation)
+    found = [value(read_latex(latex, notation).tree, point) for latex in (one, other)]
+    assert (np.shape(found[0]) == np.shape(found[1]) and np.allclose(*found)) is equal
+
+
+def test_a_vector_and_its_transpose_are_not_added() -> None:
+    notation = Notation.from_table({"vectors": "x"})
+    with pytest.raises(NotNumeric):
+        value(tree.Add((tree.Letter("x"), tree.Call("T", (tree.Letter("x"),)))), Point(1, notation))

@@ -15,7 +15,10 @@ from bilevel_verify.theorems.card_parts import Mark
 from bilevel_verify.theorems.pseudocode.assignment import undecided_loops, undecided_reads
 from bilevel_verify.theorems.pseudocode.choices import far_constants
 from bilevel_verify.theorems.pseudocode.executability import static_findings
+from bilevel_verify.theorems.pseudocode.interpreter import ScriptFinding
 from bilevel_verify.theorems.pseudocode.trial import trial_findings
+
+ADVICE = "read the drafted steps against the paper and write drafted = false, then this refutes them"
 
 
 def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
@@ -27,16 +30,9 @@ def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
     ranges = {name: domain for name, domain in {**ranges, **entry.for_}.items() if domain.kind in KINDS}
     found = static_findings(entry, supplied=entry.supplied_by, functions=functions, ranges=ranges)
     for number, defect in enumerate(found):
-        yield Finding(
-            _row(card, entry, f"defect-{number + 1}", "refuted", f"{defect.kind}: {defect}", defect.line),
-            counterexample={"line": defect.line or "-", "defect": defect.message},
-        )
-    trials = trial_findings(card, entry)
-    for number, defect in enumerate(trials):
-        yield Finding(
-            _row(card, entry, f"trial-{number + 1}", "refuted", f"{defect.kind}: {defect}", defect.line),
-            counterexample={"line": defect.line or "-", "defect": defect.message},
-        )
+        yield _defect(card, entry, f"defect-{number + 1}", defect)
+    for number, defect in enumerate(() if entry.drafted else trial_findings(card, entry)):
+        yield _defect(card, entry, f"trial-{number + 1}", defect)
     far = () if found else far_constants(entry.program)
     open_reads = () if found else undecided_reads(entry.program, entry.needs, ranges)
     open_loops = () if found else undecided_loops(entry.program, entry.needs, ranges)
@@ -59,6 +55,17 @@ def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
             marks = (str(Mark("reading", reading)), *row.marks)
             row = replace(row, reading=reading, as_printed=False, marks=marks)
         yield Finding(row)
+
+
+def _defect(card: Card, entry: Algorithm, claim: str, defect: ScriptFinding) -> Finding:
+    """A defect; of drafted steps it refutes nothing: a machine read them, and words may say what is missing."""
+    if entry.drafted:
+        reason = f"{defect.kind}: {defect}; {ADVICE}"
+        return Finding(replace(_row(card, entry, claim, "undecided", reason, defect.line), certainty=None))
+    return Finding(
+        _row(card, entry, claim, "refuted", f"{defect.kind}: {defect}", defect.line),
+        counterexample={"line": defect.line or "-", "defect": defect.message},
+    )
 
 
 def _has_entries(algorithm: Algorithm) -> bool:

@@ -8,7 +8,8 @@ from fractions import Fraction
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import free_letters
 from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
-from bilevel_verify.latex.source.structure import Item, Script, flat
+from bilevel_verify.latex.source.structure import Item, Macro, Script, flat
+from bilevel_verify.latex.source.symbols import FRACTIONS
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import LINES, ProductError, Value, added, negate, product, transposed
 
@@ -103,6 +104,7 @@ def term(cursor: Cursor) -> Value:
                 readings = ("what follows multiplies the quotient", "what follows belongs to the denominator")
                 raise cursor.error("ambiguous", "a/b c without brackets; write a fraction", item, readings)
             _no_number(cursor, item)
+            _no_mixed_number(cursor, factors[-1], item)
             last = factor(cursor)
             factors.append(last)
         else:
@@ -115,6 +117,16 @@ def _no_number(cursor: Cursor, item: Item) -> None:
     if isinstance(item, Token) and item.kind == "digits" and not item.font:
         readings = ("a product, written with \\cdot", "part of a name, written with _")
         raise cursor.error("ambiguous", f"the number {item.text} right after a factor", item, readings)
+
+
+def _no_mixed_number(cursor: Cursor, before: Value, item: Item) -> None:
+    """A whole number right before a fraction of whole numbers: ``2\\frac13``."""
+    if not (isinstance(before.node, tree.Number) and isinstance(item, Macro) and item.name in FRACTIONS):
+        return
+    parts = [argument.items for argument in item.arguments]
+    if all(len(p) == 1 and isinstance(p[0], Token) and p[0].kind == "digits" for p in parts):
+        readings = ("a product, written with \\cdot", "a mixed number, written as a sum")
+        raise cursor.error("ambiguous", "a number right before a fraction of numbers", item, readings)
 
 
 COMMAND_SIGNS = {
@@ -173,6 +185,8 @@ def _contracted(cursor: Cursor, left: Value, mode: Item | str, item: Item) -> Va
     right = factor(cursor)
     column = left.node.column
     if isinstance(mode, str):
+        if "function" in (left.kind, right.kind):
+            raise cursor.error("arguments", "functions one after the other; write f(g(x))", item)
         return Value(tree.Call("outer", (left.node, right.node), column=column), "tensor")
     assert isinstance(mode, Script)
     if left.kind not in ("tensor", "matrix") or right.kind not in LINES:
@@ -283,6 +297,8 @@ def power(cursor: Cursor, value: Value, script: Script) -> Value:
     column = value.node.column
     if flat(script.items) == "-1" and value.kind == "matrix":
         return Value(tree.Call("inv", (value.node,), column=column), "matrix")
+    if flat(script.items) in ("-T", "-top", "-intercal") and value.kind == "matrix":
+        return Value(tree.Call("inv", (tree.Call("T", (value.node,), column=column),), column=column), "matrix")
     if value.kind in ("vector", "covector", "tensor", "set", "function", "tuple", "words"):
         raise cursor.error("kind", f"a {value.kind} to a power", script)
     exponent = whole(cursor.child(script.items, script.at))

@@ -286,6 +286,9 @@ def elementary(cursor: Cursor, item: Token) -> Value:
     while cursor.place < len(cursor.items) and isinstance(cursor.items[cursor.place], Script):
         scripts.append(cursor.items[cursor.place])  # type: ignore[arg-type]
         cursor.place += 1
+    base = None
+    if item.text == "log" and len(scripts) == 1 and scripts[0].kind == "_":
+        base = whole(cursor.child(scripts.pop().items, item.at))
     for script in scripts:
         if script.kind != "^" or flat(script.items) == "-1":
             raise cursor.error("script", f"{flat([script])!r} at \\{item.text}", script)
@@ -299,6 +302,9 @@ def elementary(cursor: Cursor, item: Token) -> Value:
     if inner.kind not in ("scalar", "unknown"):
         raise cursor.error("kind", f"\\{item.text} of a {inner.kind}", item)
     value = Value(tree.Call(item.text, (inner.node,), column=column), "scalar")
+    if base is not None:  # \log_2 x
+        below = tree.Call("log", (base.node,), column=column)
+        return Value(tree.Divide(value.node, below, column=column), "scalar", grouped=True)
     for script in scripts:
         value = raised(cursor, value, script)
     return value

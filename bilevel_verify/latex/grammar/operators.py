@@ -148,18 +148,49 @@ def _ranges(cursor: Cursor, item: Token, scripts: dict[str, Script]) -> list[tre
     upper = scripts.get("^")
     parts = _parts(below.items)
     if upper is not None:
-        return [from_to(cursor, item, below, upper)]
+        return _from_to_each(cursor, item, below, upper, parts)
     if any(isinstance(i, Token) and i.kind == "relation" and i.text in ("<", "<=") for i in below.items):
         if len(parts) > 1:
             raise cursor.error("range", f"several conditions below the {item.text}", below)
         return _between(inside, item)
     members = any(isinstance(i, Token) and i.kind == "relation" for i in below.items)
+    if members and (listed := _dotted(cursor, below, parts)) is not None:
+        return [listed]
     if members:
         return _members(cursor, item, parts, below)
     names = [whole(cursor.child(part, below.at)).node for part in parts]
     for name in names:
         _variable(cursor, item, name, below)
     return [tree.Tuple((name,), column=name.column) for name in names]
+
+
+def _from_to_each(
+    cursor: Cursor, item: Token, below: Script, upper: Script, parts: list[tuple[Item, ...]]
+) -> list[tree.Tuple]:
+    """``_{i=1}^{n}``, ``_{i,j=1}^{n}``: letters before the last one have its range."""
+    names = [whole(cursor.child(part, below.at)).node for part in parts[:-1] if len(part) == 1]
+    if len(names) < len(parts) - 1 or not all(isinstance(name, tree.Letter) for name in names):
+        names, parts = [], [below.items]
+    last = from_to(cursor, item, replace(below, items=parts[-1]), upper)
+    return [replace(last, items=(name, *last.items[1:])) for name in names] + [last]
+
+
+def _dotted(cursor: Cursor, below: Script, parts: list[tuple[Item, ...]]) -> tree.Tuple | None:
+    """``_{i=1,\\dots,n}``; None if it is none."""
+    dots = {"dots", "ldots", "cdots"}
+    if len(parts) != 3 or [getattr(i, "text", "") for i in parts[1] if not _blank(i)] not in [[d] for d in dots]:
+        return None
+    signs = [p for p, i in enumerate(parts[0]) if isinstance(i, Token) and i.kind == "relation"]
+    if len(signs) != 1 or getattr(parts[0][signs[0]], "text", "") != "==":
+        return None
+    name = whole(cursor.child(parts[0][: signs[0]], below.at)).node
+    low = whole(cursor.child(parts[0][signs[0] + 1 :], below.at)).node
+    high = whole(cursor.child(parts[2], below.at)).node
+    return tree.Tuple((name, low, high), column=below.at + 1) if isinstance(name, tree.Letter) else None
+
+
+def _blank(item: Item) -> bool:
+    return isinstance(item, Token) and item.kind in ("gap", "space")
 
 
 def _parts(items: tuple[Item, ...]) -> list[tuple[Item, ...]]:

@@ -101,7 +101,8 @@ ALIGNED = frozenset(
     "aligned align align* split gather gather* gathered equation equation* eqnarray eqnarray* multline multline* "
     "alignedat alignat alignat* displaymath math subequations flalign flalign*".split()
 )
-MATRICES = frozenset("matrix pmatrix bmatrix Bmatrix vmatrix smallmatrix".split())
+MATRICES = frozenset("matrix pmatrix bmatrix Bmatrix smallmatrix".split())
+"""Not ``vmatrix``: its bars are a determinant."""
 CASES = frozenset("cases dcases rcases array".split())
 
 WORDS = {

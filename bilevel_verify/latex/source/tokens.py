@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.latex.source import symbols
@@ -44,12 +45,22 @@ class Token:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
-    """The text with its limits; makes errors that know line and column."""
+    """The text with its limits and tokens; makes errors that know line and column."""
 
     text: str
     limits: Limits = LIMITS
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """All tokens, made once.
+
+        Raises
+        ------
+        LatexError : too long, a brace left open in running text, a sign or picture that no formula has.
+        """
+        return tuple(_tokenized(self))
 
     def error(self, reason: str, message: str, at: int, readings: tuple[str, ...] = ()) -> LatexError:
         """An error at an offset."""
@@ -69,13 +80,7 @@ PIECE = re.compile(
 THOUSANDS = re.compile(r"(?<![0-9.])[0-9]{1,3}(?:,|\{,\})[0-9]{3}(?![0-9])")
 
 
-def tokenize(source: Source) -> list[Token]:
-    """All tokens of a source.
-
-    Raises
-    ------
-    LatexError : too long, a brace left open in running text, a sign or picture that no formula has.
-    """
+def _tokenized(source: Source) -> list[Token]:
     if not isinstance(source.text, str):
         raise source.error("syntax", f"LaTeX must be a string, not {type(source.text).__name__}", 0)
     if len(source.text) > source.limits.length:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from bilevel_verify.drafting.listings.blocks import understood
+from bilevel_verify.drafting.listings.lines import Listing, NotUnderstood
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation
 from bilevel_verify.proofreading.algorithms.first_pass import assigned_letters, read_too_early
-from bilevel_verify.proofreading.algorithms.listing import NotUnderstood, understood
 from bilevel_verify.proofreading.algorithms.paths import missed_on_paths
 from bilevel_verify.proofreading.algorithms.restarts import idle_loops, kept_counters, stale_entries
 from bilevel_verify.proofreading.algorithms.zones import Zones, whole_letters
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.hapax import script_index
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
-from bilevel_verify.proofreading.source import Listing
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.pseudocode.assignment import path_defects
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import algorithm as script
@@ -29,9 +30,10 @@ def static_findings(
     ranges : where the letters live, for paths that can be taken.
     """
     program: script.Program = algorithm.program
-    assigned, read = _names(program)
+    names = names_in(program)
+    assigned, read = names.assigned, names.read.items()
     found: list[ScriptFinding] = []
-    used = {name for name, _ in read} | _called(program)
+    used = names.read.keys() | called_in(program)
     for name in algorithm.inputs:
         if name not in used:
             found.append(ScriptFinding("unused input", "", f"the input '{name}' is never used", static=True))
@@ -53,21 +55,29 @@ def static_findings(
     return (*found, *stuck)
 
 
-def _names(program: script.Program) -> tuple[set[str], list[tuple[str, str]]]:
-    """Names that are assigned anywhere, and names that are read, with the line."""
-    assigned: set[str] = set()
-    read: list[tuple[str, str]] = []
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names that are assigned anywhere, and names that are read with the first line that reads them."""
+
+    assigned: set[str] = field(default_factory=set)
+    read: dict[str, str] = field(default_factory=dict)
+
+
+def names_in(program: script.Program) -> Names:
+    """The names of a program."""
+    names = Names()
     for statement in program.walk():
         if isinstance(statement, script.Assign):
-            assigned |= {t.name if isinstance(t, tree.Letter) else t.base for t in statement.targets}
+            names.assigned.update(t.name if isinstance(t, tree.Letter) else t.base for t in statement.targets)
         if isinstance(statement, script.For):
-            assigned.add(statement.index)
+            names.assigned.add(statement.index)
         for node in script.expressions_of(statement):
-            read.extend((name, statement.shown) for name in sorted(_free(node)))
-    return assigned, read
+            for name in sorted(_free(node)):
+                names.read.setdefault(name, statement.shown)
+    return names
 
 
-def _called(program: script.Program) -> set[str]:
+def called_in(program: script.Program) -> set[str]:
     """Names that are called: an input may be a function."""
     nodes = [node for statement in program.walk() for node in script.expressions_of(statement)]
     return {part.function for node in nodes for part in node.walk() if isinstance(part, tree.Call)}
@@ -90,7 +100,7 @@ def _stuck_loops(program: script.Program) -> list[ScriptFinding]:
         if not isinstance(statement, script.While):
             continue
         inside = script.Program(statement.body, "")
-        assigned, _ = _names(inside)
+        assigned = names_in(inside).assigned
         leaves = any(isinstance(s, script.Break | script.Return) for s in inside.walk())
         tested = _free(statement.test)
         if not leaves and not tested & assigned:

@@ -17,6 +17,8 @@ WIDTH = 160
 BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 ONE_EACH = frozenset({"chain", *DISPLAYS})
 """Lists that stand with one member a line where they do not fit into one."""
+STEPS = "steps"
+"""A text that stands line for line, as it is."""
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
 RELATION = re.compile(r"\\(?:leq?|geq?|overset|stackrel|(?:q?q)?quad|[RL]?(?:long)?rightarrow)(?![A-Za-z])|[=<>]|&")
@@ -72,6 +74,8 @@ def table(header: str, fields: Mapping[str, object], comment: str = "") -> str:
 def field(name: str, item: object, kind: str = "") -> str:
     """``name = value``, with a value that goes on in the next lines where it has to."""
     head = f"{name} = "
+    if kind == STEPS and isinstance(item, str) and "\n" in item and not re.search(r'\\|"""', item):
+        return f'{head}"""\n{item}"""'
     return head + wrapped(item, len(head), 2, kind)
 
 

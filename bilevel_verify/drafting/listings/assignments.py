@@ -1,0 +1,153 @@
+"""What a line of a printed algorithm says: the range of a loop, a test, assignments."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from bilevel_verify.drafting.listings.lines import Line, NotUnderstood, Told, chain_of
+from bilevel_verify.language import tree
+from bilevel_verify.theorems import algorithm as script
+
+ASSIGNS = frozenset({"==", ":=", "<-"})
+DRAWN = frozenset({"distributed", "in"})
+DRAWS = re.compile(r"\b(?:samples?|draws?|generates?|picks?|chooses?|observes?|receives?)\b[^.;]*\Z", re.I)
+COMPARES = frozenset({"<", "<=", ">", ">=", "=="})
+
+
+def range_of(line: Line) -> tuple[str, tree.Node, tree.Node]:
+    """The letter of a ``for`` and its range, the end excluded."""
+    formulas = line.formulas
+    if not formulas:
+        raise NotUnderstood(f"line {line.label}: a loop without a range")
+    members = chain_of(formulas[0], line)[0].members
+    if len(members) == 2 and isinstance(members[0], tree.Letter):
+        letter, span = members[0].name, members[1]
+        if isinstance(span, tree.Call) and span.function in ("list", "set") and len(span.arguments) > 1:
+            last = span.arguments[-1]
+            stop = tree.Letter("oo") if last == tree.Letter("dots") else plus_one(last)
+            return letter, span.arguments[0], stop
+        if len(formulas) > 1:
+            return letter, span, plus_one(chain_of(formulas[1], line)[0].members[0])
+    raise NotUnderstood(f"line {line.label}: the range of the loop cannot be told")
+
+
+def plus_one(node: tree.Node) -> tree.Node:
+    """``node + 1``, with ``K - 1 + 1`` as ``K``."""
+    match node:
+        case tree.Number(value=value):
+            return tree.Number(value + 1)
+        case tree.Add(terms=(*rest, tree.Negate(operand=tree.Number(value=value)))) if value == 1 and rest:
+            return rest[0] if len(rest) == 1 else tree.Add(tuple(rest))
+    return tree.Add((node, tree.Number(Fraction(1))))
+
+
+def test_of(parts: list[str | Told], line: Line) -> tree.Node:
+    """The condition of a test: comparisons with ``or`` and ``and`` between them."""
+    found: list[tree.Node] = []
+    words: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            words += re.findall(r"\b(or|and)\b", part) if found else []
+            continue
+        for chain in chain_of(part, line):
+            if chain.relations and {r.word for r in chain.relations} <= COMPARES and len(chain.members) > len(
+                chain.relations
+            ):  # fmt: skip
+                found.append(tree.Compare(chain.members, tuple(r.word for r in chain.relations)))
+                if chain.word in ("or", "and") and len(found) > 1:
+                    words.append(chain.word)
+    if not found or len(set(words)) > 1 or (len(found) > 1 and len(words) != len(found) - 1):
+        raise NotUnderstood(f"line {line.label}: the test cannot be told")
+    return found[0] if len(found) == 1 else tree.Logical(words[0], tuple(found))
+
+
+def assigned(sentence: Told, line: Line, told: str = "") -> list[script.Statement]:
+    """The assignments that a formula prints: ``a = b = value``; what is drawn from a set or distribution too.
+
+    ``told`` are the words before it: what is sampled needs no relation.
+    """
+    found: list[script.Statement] = []
+    drawn: list[script.Statement] = []
+    for chain in chain_of(sentence, line):
+        words = [r.word for r in chain.relations]
+        sampled = DRAWS.search(told) is not None and words[:1] in ([], ["in"], ["distributed"])
+        if (not words and not sampled) or chain.word in ("where", "for", "if", "s.t.") or chain.continues:
+            continue
+        targets: list[tree.Letter | tree.Index] = []
+        members = chain.members
+        if words[-1:] == ["in"] and not sampled and _space(members[-1]):
+            members, words = members[:-1], words[:-1]
+        value = members[-1] if words else tree.Call("drawn", ())
+        if words[:1] == ["distributed"]:
+            value = tree.Call("drawn", (value,))
+        for member, word in zip(members, words or ["in"], strict=False):
+            if word not in ASSIGNS | DRAWN:
+                break
+            if word == "in" and not targets and not sampled:
+                break
+            targets += [t for t in targets_of(member) if t not in targets]
+        if targets:
+            made = _each(members, targets, value, line)
+            (drawn if words[:1] == ["distributed"] or sampled else found).extend(made)
+    return [*drawn, *found]
+
+
+def _space(node: tree.Node) -> bool:
+    """Whether a set is no more than where a letter lives: what it holds is not chosen from it."""
+    return isinstance(node, tree.Letter) or (
+        isinstance(node, tree.Call) and (node.function == "reals" or node.function.startswith("interval"))
+    )
+
+
+def _each(
+    members: tuple[tree.Node, ...], targets: list[tree.Letter | tree.Index], value: tree.Node, line: Line
+) -> list[script.Statement]:
+    """One assignment; of several names at once one for each: ``(a, b) = (c, d)``, ``(a, b) = F(c)``."""
+    if not isinstance(members[0], tree.Tuple) or len(members) != 2:
+        return [script.Assign(tuple(targets), value, label=line.label)]
+    items = tuple(value.children()) if isinstance(value, tree.Tuple) else ()
+    if items and len(items) == len(targets):
+        read = [tree.letters(item) for item in items]
+        if any(_name(t) in later for n, t in enumerate(targets) for later in read[n + 1 :]):
+            raise NotUnderstood(f"line {line.label}: names that are assigned at once are read there, too")
+        values: list[tree.Node] = list(items)
+    else:
+        values = [tree.Call("item", (value, tree.Number(Fraction(n + 1)))) for n in range(len(targets))]
+    return [script.Assign((t,), v, label=line.label) for t, v in zip(targets, values, strict=True)]
+
+
+def _name(node: tree.Letter | tree.Index) -> str:
+    return node.name if isinstance(node, tree.Letter) else node.base
+
+
+def line_assignments(line: Line) -> list[script.Statement]:
+    """The assignments of a line; what stands after ``where`` or ``with``, or is drawn, comes before what uses it."""
+    first: list[script.Statement] = []
+    then: list[script.Statement] = []
+    told, behind = "", False
+    for part in line.parts:
+        if isinstance(part, str):
+            told, behind = part, behind or re.search(r"\b(?:where|with)\b", part) is not None
+            continue
+        drawn = any(r.word == "distributed" for chain in part.chains() for r in chain.relations)
+        (first if drawn or behind else then).extend(assigned(part, line, told))
+    return [*first, *then]
+
+
+def targets_of(node: tree.Node) -> list[tree.Letter | tree.Index]:
+    if isinstance(node, tree.Letter | tree.Index):
+        return [node]
+    if isinstance(node, tree.Tuple) or (isinstance(node, tree.Call) and node.function == "list"):
+        return [t for part in node.children() for t in targets_of(part)]
+    entry = value_entry(node) if isinstance(node, tree.Call) else None
+    return [] if entry is None else [entry]
+
+
+def value_entry(call: tree.Call) -> tree.Index | None:
+    """The value of a function at entries as an entry: ``d(x[t])`` is ``d_at_x[t]``, ``d(x[t], k)`` none."""
+    entries = [a for a in call.arguments if isinstance(a, tree.Index)]
+    if not entries or len(entries) < len(call.arguments):
+        return None
+    indices = dict.fromkeys(i for entry in entries for i in entry.indices)
+    return tree.Index("_".join([call.function, "at", *(entry.base for entry in entries)]), tuple(indices))

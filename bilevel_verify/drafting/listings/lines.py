@@ -1,0 +1,182 @@
+"""A printed algorithm taken apart: lines of ``algorithmic`` or of a numbered list, words and formulas in each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from bilevel_verify.errors import LatexError
+from bilevel_verify.language import tree
+from bilevel_verify.latex import Notation, Statement, read_latex
+
+COMMANDS = (
+    "State|Statex|ForAll|ForEach|For|While|If|ElsIf|ElseIf|Else|EndForAll|EndFor|EndWhile|EndIf|Repeat|Until|Return"
+    "|Require|Ensure|Input|Output|KwIn|KwOut|KwData|KwResult"
+)
+LINE = re.compile(rf"\\(?P<command>{COMMANDS})(?![A-Za-z])|(?:\A|\n)[ \t]*(?:(?P<number>\d+)[.:)]|-)(?=\s)", re.I)
+ONE_LINE = re.compile(r"\\State(?=\s*\\Return)", re.I)
+UNNUMBERED = frozenset({"require", "ensure", "statex", "input", "output", "kwin", "kwout", "kwdata", "kwresult"})
+"""Commands whose lines have no number in ``algorithmic`` and its kin."""
+MARKUP = re.compile(r"\\(?:caption|label|begin|end|Comment|tcp|vspace)\*?\s*(?:\[[^\]]*\])?\{[^{}]*\}(?:\[\d\])?", re.I)
+KEYWORDS = (
+    ("else if", "elif"), ("elseif", "elif"), ("elsif", "elif"), ("elif", "elif"), ("else", "else"), ("end", "end"),
+    ("for", "for"), ("while", "while"), ("if", "if"), ("repeat", "repeat"), ("until", "until"), ("return", "return"),
+    ("output", "return"), ("input", "input"), ("require", "input"), ("ensure", "return"), ("given", "input"),
+    ("data", "input"), ("parameters", "input"), ("initialization", "do"), ("initialize", "do"),
+)  # fmt: skip
+NAMES = {"forall": "for", "foreach": "for", "kwin": "input", "kwdata": "input", "kwout": "return", "kwresult": "return",
+         "state": "", "statex": "", "endfor": "end", "endforall": "end", "endwhile": "end", "endif": "end",
+         "elseif": "elif", "elsif": "elif", "require": "input", "ensure": "return", "output": "return"}  # fmt: skip
+LEAVES = re.compile(r"\b(?:break|stop|terminate|exit)\b", re.I)
+
+
+class NotUnderstood(Exception):
+    """A line that is not understood; the message names it."""
+
+
+class Told(Protocol):
+    """A formula of a listing as it was read; ``message`` says why it was not."""
+
+    @property
+    def latex(self) -> str:
+        """As it is printed."""
+
+    @property
+    def message(self) -> str:
+        """Why it was not read."""
+
+    def chains(self) -> Iterator[Statement]:
+        """Its statements, without remarks under braces."""
+
+    def nodes(self) -> Iterator[tree.Node]:
+        """Every member of every chain and condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A formula with what was read of it."""
+
+    latex: str
+    statements: tuple[Statement, ...] = ()
+    message: str = ""
+
+    def chains(self) -> Iterator[Statement]:
+        """Its statements, without remarks under braces."""
+        return (s for s in self.statements if s.word != "label")
+
+    def nodes(self) -> Iterator[tree.Node]:
+        """Every member of every chain and condition."""
+        for statement in self.statements:
+            yield from (m for one in (statement, *statement.conditions) for m in one.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A printed algorithm: words and formulas in their order."""
+
+    id: str
+    name: str
+    parts: tuple[str | Told, ...]
+
+
+@dataclass
+class Line:
+    label: str
+    keyword: str
+    parts: list[str | Told] = field(default_factory=list)
+
+    @property
+    def words(self) -> str:
+        """The words of the line, formulas as a sign."""
+        return " ".join(p if isinstance(p, str) else "\x01" for p in self.parts)
+
+    @property
+    def formulas(self) -> list[Told]:
+        """The formulas of the line."""
+        return [p for p in self.parts if not isinstance(p, str)]
+
+
+def mended(parts: tuple[str | Told, ...], notation: Notation) -> Iterator[str | Told]:
+    """The parts of a listing, with a formula that goes on behind a comma in the next one: ``$F(a,b)$, $c$``."""
+    place = 0
+    while place < len(parts):
+        one = parts[place]
+        after = parts[place + 2] if place + 2 < len(parts) and str(parts[place + 1]).strip() == "," else ""
+        if not isinstance(one, str) and "'(' is not closed" in one.message and not isinstance(after, str):
+            latex = f"{one.latex}, {after.latex}"
+            with suppress(LatexError):
+                one, place = Row(latex, read_latex(latex, notation).statements), place + 2
+        yield one
+        place += 1
+
+
+def header(listing: Listing) -> Iterator[Told]:
+    """Formulas before the first line: the name of the algorithm with what it takes."""
+    for part in listing.parts:
+        if not isinstance(part, str):
+            yield part
+        elif LINE.search(MARKUP.sub(" ", part)):
+            return
+
+
+def lines_of(listing: Listing) -> Iterator[Line]:
+    """The lines of a listing, with their keyword."""
+    current: Line | None = None
+    count = 0
+    for part in listing.parts:
+        if not isinstance(part, str):
+            if current is not None:
+                current.parts.append(part)
+            continue
+        text = ONE_LINE.sub(" ", MARKUP.sub(" ", part))
+        place = 0
+        for mark in LINE.finditer(text):
+            if current is not None:
+                current.parts.append(text[place : mark.start()])
+                yield keyed(current)
+            command = (mark["command"] or "").lower()
+            count += command not in UNNUMBERED
+            label = mark["number"] or ("input" if command in UNNUMBERED else str(count))
+            current = Line(label, NAMES.get(command, command))
+            place = mark.end()
+        if current is not None:
+            current.parts.append(text[place:])
+    if current is not None:
+        yield keyed(current)
+
+
+def keyed(line: Line) -> Line:
+    """The line with the keyword that its first words say, where the command says none."""
+    line.parts = [_plain(p) if isinstance(p, str) else p for p in line.parts]
+    line.parts = [p for p in line.parts if not isinstance(p, str) or p]
+    if not line.keyword and line.parts and isinstance(line.parts[0], str):
+        first = line.parts[0].lower().lstrip(" :.")
+        for word, keyword in KEYWORDS:
+            if re.match(rf"{word}(?![a-z])", first):
+                line.keyword = keyword
+                break
+    return line
+
+
+def _plain(text: str) -> str:
+    text = re.sub(r"\\(?:textbf|textit|emph|text|bf|it|algorithmic\w*)(?![A-Za-z])|[{}*~]|\\\\|\\[,;: ]", " ", text)
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def split_then(line: Line) -> tuple[list[str | Told], list[str | Told]]:
+    """What stands before and after ``then`` (or ``do``)."""
+    for place, part in enumerate(line.parts):
+        if isinstance(part, str) and (mark := re.search(r"\b(?:then|do)\b[ :]*", part)):
+            rest: list[str | Told] = [p for p in (part[mark.end() :].strip(), *line.parts[place + 1 :]) if p]
+            return [*line.parts[:place], part[: mark.start()]], rest
+    return line.parts, []
+
+
+def chain_of(sentence: Told, line: Line) -> list[Statement]:
+    chains = list(sentence.chains())
+    if not chains:
+        raise NotUnderstood(f"line {line.label}: {sentence.message or 'a formula is not read'}")
+    return chains
