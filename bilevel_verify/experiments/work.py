@@ -57,13 +57,16 @@ class Curve:
                 self.last = (x.copy(), y.copy())
 
     def measure(self, x: FloatArray, y: FloatArray, calls: int | None = None) -> None:
-        """A row of the curve."""
+        """A row of the curve; after so many ``calls`` of all that were made, each kind has its share of them."""
         begin = time.perf_counter()
         self.last = None
         with np.errstate(all="ignore"):
             found = self.instance.measure(x, y)
         row = {key: value if math.isfinite(value) else None for key, value in found.items()}
-        self.rows.append({"calls": calls or self.calls, "seconds": begin - self.began - self.aside, **row})
+        share = (calls or self.calls) / max(self.calls, 1)
+        kinds = {kind: round(share * count) for kind, count in self.counts.items()}
+        spent = {"calls": calls or self.calls, "seconds": begin - self.began - self.aside, "counts": kinds}
+        self.rows.append({**spent, **row})
         self.next = max(self.calls + 1, int(self.calls * self.growth))
         self.aside += time.perf_counter() - begin
 

@@ -46,6 +46,7 @@ def test_three_experiments_run_resume_and_report(tmp_path: Path, capsys: pytest.
         assert any(point["score"] is not None for point in run["tuning"])
         assert all(seed["calls"] == sum(seed["counts"].values()) for seed in run["seeds"])
         assert all(row["calls"] <= 130 for seed in run["seeds"] for row in seed["curve"])
+        assert all(row["calls"] == sum(row["counts"].values()) for seed in run["seeds"] for row in seed["curve"])
     assert {claim["verdict"] for claim in data["claims"]} <= {
         "supported",
         "not supported",
@@ -53,6 +54,10 @@ def test_three_experiments_run_resume_and_report(tmp_path: Path, capsys: pytest.
         "not comparable",
     }
     assert (tmp_path / "fsba-ablation-m.svg").stat().st_size > 5_000
+    drawn = set(re.findall(r">([^<>]+)</text>", (tmp_path / "ragd-gs-tuning.svg").read_text(encoding="utf-8")))
+    kinds = {kind for run in data["runs"] for seed in run["seeds"] for kind in seed["counts"]}
+    assert {f"calls of {kind}" for kind in kinds} <= drawn
+    assert {"oracle calls", "seconds on this machine", "validation", "accuracy"} <= drawn
     capsys.readouterr()
     assert main(command) == 0
     assert "runs of this round" not in capsys.readouterr().err  # nothing was run again

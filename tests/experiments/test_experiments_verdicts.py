@@ -416,7 +416,8 @@ def test_a_report_of_runs_that_diverge_or_grow_without_bound_is_written(tmp_path
             assert answer is not None
             extra = {"counts": {"grad_f": 5}, "calls": 5, "final": {}, "restarts": 0, "seconds": 0.1, "prices": {}}
             answer.update({"source": "made up", "status": answer.get("status", "budget"), **extra})
-            answer["curve"] = [{**row, "seconds": 0.1 * row["calls"]} for row in answer["curve"]]
+            spent = [{"seconds": 0.1 * row["calls"], "counts": {"grad_f": row["calls"]}} for row in answer["curve"]]
+            answer["curve"] = [{**row, **more} for row, more in zip(answer["curve"], spent)]
     searches = [Search(found.experiment, "small", "", entry) for entry in found.experiment.entries.values()]
     page = write(tmp_path, [dataclasses.replace(found, searches=tuple(searches))], "a command")
     assert "diverged" in page.read_text(encoding="utf-8")
