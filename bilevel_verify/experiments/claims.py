@@ -129,10 +129,10 @@ def _complete(judged: Judged) -> Judged:
 def _judge(found: Finished, claim: Claim, variant: str) -> Judged:
     if reason := _undecidable(found, claim, variant):
         return Judged(claim, variant, "not comparable", reason, {})
-    if claim.kind != "lower" and (reason := _too_easy(found, claim, variant)):
-        return Judged(claim, variant, "not comparable", reason, {}, telling=False)
     numbers = {pair: _numbers(found, claim, variant, pair) for pair in itertools.product(claim.better, claim.than)}
     pairs = {pair: compare_ranges(*both) for pair, both in numbers.items()}
+    if reason := _too_easy(found, claim, variant):
+        return Judged(claim, variant, "not comparable", reason, pairs, telling=claim.kind == "lower")
     for (name, rival), both in numbers.items():
         if all(math.isinf(high) for column in both for _, high in column):
             reason = f"neither {name} nor {rival} reaches the target within the budget"
@@ -156,7 +156,7 @@ def _undecidable(found: Finished, claim: Claim, variant: str) -> str:
         return f"{size.seeds} seeds; an exact test needs {FEWEST}"
     if blind := [name for name in arms if unmeasured(found.answers[variant, name], measure)]:
         return f"{measure} is not measured for {', '.join(blind)}"
-    return _too_easy(found, claim, variant) if claim.kind == "lower" else ""
+    return ""
 
 
 def _too_easy(found: Finished, claim: Claim, variant: str) -> str:

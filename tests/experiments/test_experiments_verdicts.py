@@ -120,6 +120,7 @@ def test_an_instance_that_one_method_solves_in_its_first_step_decides_nothing() 
         answer["curve"] = [{"calls": 1, "loss": 1.0}, {"calls": 4, "loss": 0.0}]
     judged = judge(found)[0]
     assert (judged.verdict, judged.reason[:2]) == ("not comparable", "b:")
+    assert judged.pairs["a", "b"].pairs == 5, "the test is shown all the same"
     first = found.answers["", "b"][0]
     assert first is not None
     first["curve"][1]["loss"] = 0.95
