@@ -133,8 +133,10 @@ def solved(model: Any, x: FloatArray, start: FloatArray) -> FloatArray:
         return model.value("g", x, y), model.gradient("g", x, y, "y")[1]
 
     start = start if np.all(np.isfinite(start)) else np.zeros(model.dy)
-    options = {"maxiter": 300, "gtol": 1e-7, "ftol": 1e-13, "maxcor": 5}
-    return np.asarray(minimize(both, start, jac=True, method="L-BFGS-B", options=options).x)
+    result = minimize(
+        both, start, jac=True, method="L-BFGS-B", options={"maxiter": 300, "gtol": 1e-7, "ftol": 1e-13, "maxcor": 5}
+    )
+    return np.asarray(result.x)
 
 
 def detector(scores: FloatArray, wrong: Any) -> float:
