@@ -194,14 +194,13 @@ def _within(found: Finished, variant: str, numbers: Mapping[tuple[str, str], Bot
         beyond = above.more <= LEVEL / len(numbers), below.less <= LEVEL / len(numbers)
         if any(out and not way for out, way in zip(beyond, ways)):
             outside.append(f"{name} and {rival} are further apart than a factor of {BAND:g}")
-        excuses[name, rival] = "; ".join(way for way in ways if way)
+        excuses[name, rival] = [way for way in ways if way]
     if outside:
         return "not supported", f"{'; '.join(outside)}, which is how the words are read here"
     weak = [pair for pair, good in zip(numbers, inside) if not good]
     if clear := [f"{name} and {rival}" for name, rival in weak if not excuses[name, rival]]:
         return "not supported", f"no test puts the ratio into the band: {', '.join(clear)}"
-    unlike = [excuses[pair] for pair in (weak or numbers) if excuses[pair]]
-    if unlike:
+    if unlike := [way for pair in (weak or numbers) for way in excuses[pair]]:
         return "not comparable", "; ".join(dict.fromkeys(unlike))
     return "supported", f"within a factor of {BAND:g} both ways, each p <= {LEVEL}"
 
