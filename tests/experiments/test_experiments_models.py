@@ -244,3 +244,13 @@ def test_columns_that_no_training_row_has_are_solved_for_as_well(sparse: bool) -
     found = solved(Tuning(sample, sample), x, start)
     np.testing.assert_allclose(found, known, atol=2e-5)
     assert not found.reshape(5, c)[[1, 4]].any()
+
+
+def test_a_gradient_that_is_changed_afterwards_is_not_the_next_answer() -> None:
+    model, _ = CASES["completion"]()
+    x = RNG.normal(size=model.dx)
+    first = model.gradient("f", x, x, "x")[0]
+    kept = first.copy()
+    first[:] = 0.0
+    np.testing.assert_array_equal(model.gradient("f", x, x, "x")[0], kept)
+    assert model.value("f", x, x) != model.value("f", 2 * x, x)

@@ -97,7 +97,11 @@ def completion() -> str:
         D = U.T @ U - V.T @ V
         return np.concatenate([(A + 2 * U @ D).ravel(), (B - 2 * V @ D).ravel()]) / model.N
 
-    both = ratio(lambda: model.gradient("f", x, x, "x")[0], by_hand=hand)
+    def ours() -> Any:
+        model.kept.point = None  # every round is a new point
+        return model.gradient("f", x, x, "x")[0]
+
+    both = ratio(ours, by_hand=hand)
     return f"69,878 x 10,677, 10^7 entries, rank 10, grad f: {both}"
 
 
