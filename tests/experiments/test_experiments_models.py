@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -254,3 +255,12 @@ def test_a_gradient_that_is_changed_afterwards_is_not_the_next_answer() -> None:
     first[:] = 0.0
     np.testing.assert_array_equal(model.gradient("f", x, x, "x")[0], kept)
     assert model.value("f", x, x) != model.value("f", 2 * x, x)
+
+
+def test_the_price_of_a_call_is_in_seconds_of_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks, seen = iter(range(0, 100, 2)), list[tuple[str, float]]()
+    monkeypatch.setattr(time, "process_time", lambda: float(next(ticks)))
+    model, _ = CASES["completion"]()
+    problem = ExternalProblem(model, "m", watch=lambda field, x, y, seconds: seen.append((field, seconds)))
+    problem.ready_oracles.answer("grad_f", np.ones(model.dx), np.zeros(0))
+    assert seen == [("grad_f", 2.0)]
