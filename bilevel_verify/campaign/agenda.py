@@ -28,7 +28,7 @@ class Entry:
 
 
 class Agenda:
-    """Hands out cells, those of one problem to one worker as far as possible (what it derives once, it keeps).
+    """Hands out cells, those that share something to one worker as far as possible (what it derives once, it keeps).
 
     Cells are leased in the store before they are worked on, so that two processes on one store share the work.
     Cells leased by somebody else wait until they are answered or their owner is gone.
@@ -42,8 +42,7 @@ class Agenda:
         self._entries = {e.key: e for e in entries}
         self._groups: dict[str, deque[str]] = {}
         for entry in entries:
-            group = f"{entry.cell.problem}|{sorted(entry.cell.knobs.items())}"
-            self._groups.setdefault(group, deque()).append(entry.key)
+            self._groups.setdefault(entry.cell.shared, deque()).append(entry.key)
         # the largest first: what is begun last is short, so that workers wait for each other as little as possible
         self._fresh = deque(sorted(self._groups, key=lambda group: -len(self._groups[group])))
         self._open = len(entries)  # neither handed out nor waited for

@@ -112,6 +112,14 @@ class Cell:
         return int(self.content[:16], 16) >> 1
 
     @property
+    def shared(self) -> str:
+        """What a worker derives once: the problem with its knobs; of an experiment, its data at a seed."""
+        knobs = dict(self.knobs)
+        if self.kind == "experiment":
+            knobs["entry"] = self.replicate  # methods share the data of a seed, seeds of a method share nothing
+        return f"{self.problem}|{sorted(knobs.items())}"
+
+    @property
     def label(self) -> str:
         """Short name for progress bars and messages."""
         knobs = "".join(f":{k}={v}" for k, v in sorted(self.knobs.items()))

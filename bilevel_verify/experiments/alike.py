@@ -27,7 +27,7 @@ def excuse(found: Finished, variant: str, loser: str, winner: str, by_calls: boo
     """Why a result (calls to a target if ``by_calls``, or values) cannot be held against the loser; or nothing."""
     letters = [*_fixed(found, loser, winner), *_at_an_end(found, variant, loser)]
     if letters:
-        return f"the paper does not print for these data {', '.join(letters)} of {loser}"
+        return f"not printed for these data: {', '.join(letters)} of {loser}"
     if cut := _where_cut(found, variant, loser):
         return f"this size does not try the whole list of {', '.join(cut)} of {loser}"
     less, more = points(found, variant, loser), points(found, variant, winner)
@@ -69,7 +69,7 @@ def _at_an_end(found: Finished, variant: str, loser: str) -> list[str]:
         return []
     tried = {letter: search.values()[letter] for letter in search.entry.open if letter in search.entry.grid}
     return [
-        f"the list of {letter} (best at its end {search.best[letter]:g})"
+        f"{letter} (best at the end {search.best[letter]:g} of its list)"
         for letter, values in tried.items()
         if search.best[letter] in (values[0], values[-1])
         and not (letter in search.entry.least and search.best[letter] == search.entry.grid[letter][0])

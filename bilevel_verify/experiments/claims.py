@@ -129,10 +129,10 @@ def _complete(judged: Judged) -> Judged:
 def _judge(found: Finished, claim: Claim, variant: str) -> Judged:
     if reason := _undecidable(found, claim, variant):
         return Judged(claim, variant, "not comparable", reason, {})
-    if claim.kind != "lower" and (reason := _too_easy(found, claim, variant)):
-        return Judged(claim, variant, "not comparable", reason, {}, telling=False)
     numbers = {pair: _numbers(found, claim, variant, pair) for pair in itertools.product(claim.better, claim.than)}
     pairs = {pair: compare_ranges(*both) for pair, both in numbers.items()}
+    if reason := _too_easy(found, claim, variant):
+        return Judged(claim, variant, "not comparable", reason, pairs, telling=claim.kind == "lower")
     for (name, rival), both in numbers.items():
         if all(math.isinf(high) for column in both for _, high in column):
             reason = f"neither {name} nor {rival} reaches the target within the budget"
@@ -156,7 +156,7 @@ def _undecidable(found: Finished, claim: Claim, variant: str) -> str:
         return f"{size.seeds} seeds; an exact test needs {FEWEST}"
     if blind := [name for name in arms if unmeasured(found.answers[variant, name], measure)]:
         return f"{measure} is not measured for {', '.join(blind)}"
-    return _too_easy(found, claim, variant) if claim.kind == "lower" else ""
+    return ""
 
 
 def _too_easy(found: Finished, claim: Claim, variant: str) -> str:
@@ -194,14 +194,13 @@ def _within(found: Finished, variant: str, numbers: Mapping[tuple[str, str], Bot
         beyond = above.more <= LEVEL / len(numbers), below.less <= LEVEL / len(numbers)
         if any(out and not way for out, way in zip(beyond, ways)):
             outside.append(f"{name} and {rival} are further apart than a factor of {BAND:g}")
-        excuses[name, rival] = "; ".join(way for way in ways if way)
+        excuses[name, rival] = [way for way in ways if way]
     if outside:
         return "not supported", f"{'; '.join(outside)}, which is how the words are read here"
     weak = [pair for pair, good in zip(numbers, inside) if not good]
     if clear := [f"{name} and {rival}" for name, rival in weak if not excuses[name, rival]]:
         return "not supported", f"no test puts the ratio into the band: {', '.join(clear)}"
-    unlike = [excuses[pair] for pair in (weak or numbers) if excuses[pair]]
-    if unlike:
+    if unlike := [way for pair in (weak or numbers) for way in excuses[pair]]:
         return "not comparable", "; ".join(dict.fromkeys(unlike))
     return "supported", f"within a factor of {BAND:g} both ways, each p <= {LEVEL}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Sequence
@@ -26,7 +27,8 @@ value the fewest calls.
 the other, with a letter that the paper does not print for these data (fixed here, or best at an end of our list), or
 best where this size cuts a list, or with another point of its tuning that is at the target earlier; and where the
 result depends on the target. Restarts: epochs that began again, for whatever reason the method has.
-The tables show the calls to the last (hardest) target.
+The tables show the calls to the last (hardest) target, and medians over the seeds (with the least and the largest).
+auc: how often a disturbed label has a smaller learned weight than a right one, ties half (1/2 is chance).
 Effects go from -1 (fewer calls, or lower, on every seed) to +1. Pictures: `NAME.svg`; all numbers: `data.json`.
 """
 
@@ -85,7 +87,7 @@ def _variant(found: Finished, variant: str) -> list[str]:
     sources = {a["source"] for (v, _), rows in found.answers.items() if v == variant for a in rows if a}
     lines = [f"### {variant}" if variant else "", *(f"Data: {source}." for source in sorted(sources)), ""]
     lines += [
-        f"| method | tuned letters | points tried | calls of the tuning | calls to the target | {one.measure} "
+        f"| method | tuned letters | points tried | calls of the tuning | calls to the target | lowest {one.measure} "
         "| at the end | restarts | calls by kind | ms a call | s a run | status |",
         "|" + "---|" * 12,
     ]
@@ -108,7 +110,7 @@ def _variant(found: Finished, variant: str) -> list[str]:
 def _end(answers: list[dict[str, Any]]) -> str:
     """Medians of what is measured at the end of the runs."""
     rows = [{**a["curve"][-1], **a["final"]} for a in answers if a["curve"]]
-    names = [n for n in (rows[0] if rows else {}) if n not in ("calls", "seconds")]
+    names = [n for n in (rows[0] if rows else {}) if n not in ("calls", "seconds", "counts")]
     return ", ".join(f"{n} {_middle([r[n] for r in rows if r.get(n) is not None])}" for n in names)
 
 
@@ -170,27 +172,39 @@ def _number(value: float) -> float | None:
 
 
 def figure(found: Finished, path: Path) -> None:
-    """The measure against calls and against seconds of the first seed, a row for each variant, as one SVG file."""
+    """The measure and the accuracy of the first seed against calls, seconds and calls of each kind, as one SVG file."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
     one = found.experiment
+    firsts = {key: (answers[0] or {}).get("curve", []) for key, answers in found.answers.items()}
+    kinds = sorted({kind for curve in firsts.values() for row in curve for kind in row["counts"]})
+    shown = [one.measure, *(["accuracy"] if any("accuracy" in row for c in firsts.values() for row in c) else [])]
+    rows, columns = list(itertools.product(one.variants, shown)), ["calls", "seconds", *kinds]
     with rc_context({"svg.hashsalt": "bilevel-verify", "svg.fonttype": "none"}):
-        drawing = Figure(figsize=(9.0, 3.2 * len(one.variants)), layout="constrained")
-        for row, variant in enumerate(one.variants):
-            for column, across in enumerate(("calls", "seconds")):
-                axes = drawing.add_subplot(len(one.variants), 2, 2 * row + column + 1)
-                for place, (name, answers) in enumerate((n, a) for (v, n), a in found.answers.items() if v == variant):
-                    rows = [r for r in (answers[0] or {}).get("curve", ()) if r.get(one.measure) is not None]
-                    top = 1e3 * max(rows[0][one.measure], 1e-18) if rows else 0.0  # what diverges leaves the picture
-                    x, y = [r[across] for r in rows], [min(max(r[one.measure], 1e-18), top) for r in rows]
-                    axes.plot(x, y, LINES[place % 4], label=name, linewidth=1.2)
-                if any(np.size(line.get_xdata()) for line in axes.lines):  # matplotlib takes no logarithm of nothing
-                    axes.set_xscale("log")
-                    axes.set_yscale("log")
-                axes.set_xlabel("oracle calls" if across == "calls" else "seconds on this machine")
-                axes.set_ylabel(one.measure)
-                axes.set_title(variant)
+        drawing = Figure(figsize=(4.2 * len(columns), 3.2 * len(rows)), layout="constrained")
+        for place, ((variant, measure), across) in enumerate(itertools.product(rows, columns)):
+            axes = drawing.add_subplot(len(rows), len(columns), place + 1)
+            curves = {name: curve for (v, name), curve in firsts.items() if v == variant}
+            _panel(axes, curves, measure, across)
+            axes.set_title(variant)
         drawing.axes[0].legend(fontsize=6)
         FigureCanvasSVG(drawing).print_svg(str(path), metadata={"Date": None})  # type: ignore[no-untyped-call]
+
+
+def _panel(axes: Any, curves: dict[str, list[dict[str, Any]]], measure: str, across: str) -> None:
+    """One curve a method; a method that never asks an oracle is not drawn against its calls."""
+    for place, (name, curve) in enumerate(curves.items()):
+        known = [r for r in curve if r.get(measure) is not None]
+        top = 1e3 * max(known[0][measure], 1e-18) if known else 0.0  # what diverges leaves the picture
+        x = [r[across] if across in ("calls", "seconds") else r["counts"].get(across, 0) for r in known]
+        y = [min(max(r[measure], 1e-18), top) for r in known]
+        drawn = any(x)
+        axes.plot(x if drawn else [], y if drawn else [], LINES[place % 4], label=name, linewidth=1.2)
+    if any(np.size(line.get_xdata()) for line in axes.lines):  # matplotlib takes no logarithm of nothing
+        axes.set_xscale("log")
+        if measure != "accuracy":
+            axes.set_yscale("log")
+    axes.set_xlabel({"calls": "oracle calls", "seconds": "seconds on this machine"}.get(across, f"calls of {across}"))
+    axes.set_ylabel(measure)

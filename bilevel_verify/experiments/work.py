@@ -40,7 +40,7 @@ class Curve:
         self.last: tuple[FloatArray, FloatArray] | None = None
         self.calls, self.next = 0, 1
         self.order: list[str] = []
-        self.aside, self.began, self.mark = 0.0, time.perf_counter(), 0.0
+        self.aside, self.began = 0.0, time.process_time()
 
     def __call__(self, field: str, x: FloatArray, y: FloatArray, seconds: float) -> None:
         kind, found = KIND_OF[field], self.instance
@@ -57,15 +57,18 @@ class Curve:
                 self.last = (x.copy(), y.copy())
 
     def measure(self, x: FloatArray, y: FloatArray, calls: int | None = None) -> None:
-        """A row of the curve."""
-        begin = time.perf_counter()
+        """A row of the curve; after so many ``calls`` of all that were made, each kind has its share of them."""
+        begin = time.process_time()
         self.last = None
         with np.errstate(all="ignore"):
             found = self.instance.measure(x, y)
         row = {key: value if math.isfinite(value) else None for key, value in found.items()}
-        self.rows.append({"calls": calls or self.calls, "seconds": begin - self.began - self.aside, **row})
+        share = (calls or self.calls) / max(self.calls, 1)
+        kinds = {kind: round(share * count) for kind, count in self.counts.items()}
+        spent = {"calls": calls or self.calls, "seconds": begin - self.began - self.aside, "counts": kinds}
+        self.rows.append({**spent, **row})
         self.next = max(self.calls + 1, int(self.calls * self.growth))
-        self.aside += time.perf_counter() - begin
+        self.aside += time.process_time() - begin
 
 
 def work(cell: Cell) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -106,7 +109,7 @@ def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed:
             seed=seed,
             record=record,
         )
-    seconds = time.perf_counter() - curve.began - curve.aside
+    seconds = time.process_time() - curve.began - curve.aside
     if problem.ready_oracles.trouble:
         raise problem.ready_oracles.trouble[0]
     if made.around is not None:
@@ -137,7 +140,7 @@ def _along_the_trace(curve: Curve, done: Run) -> None:
     Where one does not (a phase before the first, a search inside), calls cannot be told apart: only the end is kept.
     """
     points = np.asarray(done.trace.sequences["y" if done.method == "bi-sg" else "x"], dtype=float)
-    seconds, last = time.perf_counter() - curve.began - curve.aside, len(points) - 1
+    seconds, last = time.process_time() - curve.began - curve.aside, len(points) - 1
     each, places = calls_of_one(curve.order, last), [last]
     if each is not None:
         places = sorted({0, last, *np.geomspace(1, last, 300).astype(int).tolist()})

@@ -59,7 +59,7 @@ class ExternalProblem:
     ----------
     model : computes values and derivatives.
     around : a problem whose other attributes (``feasible``, say) methods may ask for; None for none.
-    watch : called after every oracle call with its name, x, y and the seconds it took.
+    watch : called after every oracle call with its name, x, y and the seconds of processor it took.
     """
 
     def __init__(self, model: Model, name: str, around: Any = None, watch: Watch | None = None) -> None:
@@ -124,10 +124,10 @@ class ExternalOracles(Oracles):
 
     def answer(self, field: str, x: FloatArray, y: FloatArray, v: FloatArray | None = None) -> FloatArray:
         """One oracle at a point, flat; not counted."""
-        begin = time.perf_counter()
+        begin = time.process_time()
         found = answer(self.model, field, x, y, v)
         if self.watch is not None:
-            self.watch(field, x, y, time.perf_counter() - begin)
+            self.watch(field, x, y, time.process_time() - begin)
         return found
 
     def _ask(self, field: str, x: ArrayLike, y: ArrayLike, v: ArrayLike | None = None) -> FloatArray:

@@ -271,3 +271,13 @@ def test_signs_of_life_and_questions_have_their_times(store: Store, clock: Clock
     asked.clear()
     attend(found, clock)
     assert asked == []  # nothing is waited for
+
+
+def test_a_worker_stays_with_the_data_of_a_seed_in_an_experiment(store: Store, clock: Clock) -> None:
+    cells = [
+        Cell(kind="experiment", problem="experiment:e", knobs={"entry": entry, "variant": "v"}, replicate=seed)
+        for entry in ("a", "b", "c")
+        for seed in (1, 2)
+    ]
+    found = Agenda(tuple(Entry(cell, f"{cell.knobs['entry']}{cell.replicate}", {}) for cell in cells), store, 2)
+    assert ids(found, [0, 1, 0, 1, 0, 1]) == ["a1", "a2", "b1", "b2", "c1", "c2"]

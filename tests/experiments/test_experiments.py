@@ -6,8 +6,10 @@ import dataclasses
 import gzip
 import itertools
 import json
+import pickle
 import re
 import sys
+import zlib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -46,6 +48,7 @@ def test_three_experiments_run_resume_and_report(tmp_path: Path, capsys: pytest.
         assert any(point["score"] is not None for point in run["tuning"])
         assert all(seed["calls"] == sum(seed["counts"].values()) for seed in run["seeds"])
         assert all(row["calls"] <= 130 for seed in run["seeds"] for row in seed["curve"])
+        assert all(row["calls"] == sum(row["counts"].values()) for seed in run["seeds"] for row in seed["curve"])
     assert {claim["verdict"] for claim in data["claims"]} <= {
         "supported",
         "not supported",
@@ -53,6 +56,10 @@ def test_three_experiments_run_resume_and_report(tmp_path: Path, capsys: pytest.
         "not comparable",
     }
     assert (tmp_path / "fsba-ablation-m.svg").stat().st_size > 5_000
+    drawn = set(re.findall(r">([^<>]+)</text>", (tmp_path / "ragd-gs-tuning.svg").read_text(encoding="utf-8")))
+    kinds = {kind for run in data["runs"] for seed in run["seeds"] for kind in seed["counts"]}
+    assert {f"calls of {kind}" for kind in kinds} <= drawn
+    assert {"oracle calls", "seconds on this machine", "validation", "accuracy"} <= drawn
     capsys.readouterr()
     assert main(command) == 0
     assert "runs of this round" not in capsys.readouterr().err  # nothing was run again
@@ -283,6 +290,32 @@ def test_files_of_the_user(tmp_path: Path) -> None:
         labelled({"set": "mnits", **sizes}, 0, None)
     with pytest.raises((InputError, MissingExtraError), match=r"20 Newsgroups|data\]"):
         labelled({"set": "20newsgroups", **sizes}, 0, tmp_path)
+
+
+@pytest.mark.skipif(find_spec("sklearn") is None, reason="extra: data")
+def test_newsgroups_of_the_user_are_read_by_the_loader_of_scikit_learn(tmp_path: Path) -> None:
+    from sklearn.utils import Bunch
+
+    texts = ["red red green", "blue", "green blue blue", "red", "green green red", "blue red"]
+    parts = {
+        part: Bunch(
+            data=texts[where], target=np.array([0, 1, 1]), target_names=["a", "b"], filenames=np.array(["x", "y", "z"])
+        )
+        for part, where in (("train", slice(3)), ("test", slice(3, 6)))
+    }
+    packed = zlib.compress(pickle.dumps(parts))
+    (tmp_path / "20news-bydate_py3.pkz").write_bytes(packed)
+    found = labelled({"set": "20newsgroups", "train": 3, "valid": 2, "test": 1}, 0, tmp_path)
+    rows = np.vstack([part[0].toarray() for part in (found.train, found.valid, found.test)])
+    counts = np.array([[text.split().count(word) for word in ("blue", "green", "red")] for text in texts], dtype=float)
+    known = counts / np.linalg.norm(counts, axis=1, keepdims=True)
+    np.testing.assert_allclose(sorted(map(tuple, rows)), sorted(map(tuple, known)), rtol=1e-12)
+    assert found.classes == 2
+    (tmp_path / "20news-bydate_py3.pkz").write_bytes(packed[:-20])
+    for kept in tmp_path.glob("20newsgroup_*"):
+        kept.unlink()
+    with pytest.raises(InputError, match="damaged"):
+        labelled({"set": "20newsgroups", "train": 3, "valid": 2, "test": 1}, 0, tmp_path)
 
 
 def _idx(array: Array) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from scipy.sparse import csr_matrix
 
 import bilevel_verify as bv
 from bilevel_verify.errors import ParameterError
+from bilevel_verify.experiments.instances import solved
 from bilevel_verify.experiments.models.classification import Cleaning, Sample, Tuning
 from bilevel_verify.experiments.models.completion import Completion
 from bilevel_verify.experiments.models.formulas import LeastSquares, WShaped
@@ -219,3 +221,46 @@ def test_memory_of_a_run_has_no_square_of_the_dimension() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 120 * 8 * p * c, peak / (8 * p * c)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_columns_that_no_training_row_has_are_solved_for_as_well(sparse: bool) -> None:
+    from scipy.optimize import minimize
+    from scipy.special import logsumexp
+
+    rng = np.random.default_rng(11)
+    A, labels, c = rng.normal(size=(7, 5)), np.array([0, 1, 2, 0, 1, 2, 1]), 3
+    A[:, [1, 4]] = 0.0
+    x = rng.normal(size=5)
+
+    def lower(flat: Any) -> float:
+        W = flat.reshape(5, c)
+        Z = A @ W
+        ridge = np.sum(np.exp(x)[:, None] * W**2) / (2 * 5 * c)
+        return float(np.mean(logsumexp(Z, axis=1) - Z[np.arange(7), labels]) + ridge)
+
+    known = minimize(lower, np.zeros(15), method="BFGS", options={"gtol": 1e-7}).x
+    sample = Sample(csr_matrix(A) if sparse else A, Softmax(labels), c)
+    start = rng.normal(size=15)
+    found = solved(Tuning(sample, sample), x, start)
+    np.testing.assert_allclose(found, known, atol=2e-5)
+    assert not found.reshape(5, c)[[1, 4]].any()
+
+
+def test_a_gradient_that_is_changed_afterwards_is_not_the_next_answer() -> None:
+    model, _ = CASES["completion"]()
+    x = RNG.normal(size=model.dx)
+    first = model.gradient("f", x, x, "x")[0]
+    kept = first.copy()
+    first[:] = 0.0
+    np.testing.assert_array_equal(model.gradient("f", x, x, "x")[0], kept)
+    assert model.value("f", x, x) != model.value("f", 2 * x, x)
+
+
+def test_the_price_of_a_call_is_in_seconds_of_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks, seen = iter(range(0, 100, 2)), list[tuple[str, float]]()
+    monkeypatch.setattr(time, "process_time", lambda: float(next(ticks)))
+    model, _ = CASES["completion"]()
+    problem = ExternalProblem(model, "m", watch=lambda field, x, y, seconds: seen.append((field, seconds)))
+    problem.ready_oracles.answer("grad_f", np.ones(model.dx), np.zeros(0))
+    assert seen == [("grad_f", 2.0)]

@@ -120,6 +120,7 @@ def test_an_instance_that_one_method_solves_in_its_first_step_decides_nothing() 
         answer["curve"] = [{"calls": 1, "loss": 1.0}, {"calls": 4, "loss": 0.0}]
     judged = judge(found)[0]
     assert (judged.verdict, judged.reason[:2]) == ("not comparable", "b:")
+    assert judged.pairs["a", "b"].pairs == 5, "the test is shown all the same"
     first = found.answers["", "b"][0]
     assert first is not None
     first["curve"][1]["loss"] = 0.95
@@ -416,7 +417,8 @@ def test_a_report_of_runs_that_diverge_or_grow_without_bound_is_written(tmp_path
             assert answer is not None
             extra = {"counts": {"grad_f": 5}, "calls": 5, "final": {}, "restarts": 0, "seconds": 0.1, "prices": {}}
             answer.update({"source": "made up", "status": answer.get("status", "budget"), **extra})
-            answer["curve"] = [{**row, "seconds": 0.1 * row["calls"]} for row in answer["curve"]]
+            spent = [{"seconds": 0.1 * row["calls"], "counts": {"grad_f": row["calls"]}} for row in answer["curve"]]
+            answer["curve"] = [{**row, **more} for row, more in zip(answer["curve"], spent)]
     searches = [Search(found.experiment, "small", "", entry) for entry in found.experiment.entries.values()]
     page = write(tmp_path, [dataclasses.replace(found, searches=tuple(searches))], "a command")
     assert "diverged" in page.read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ f(x, y) = mean over the validation set of loss(A_v W), y = W of shape (p, c) in 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,15 @@ class Tuning(Classification):
     def __init__(self, train: Sample, valid: Sample) -> None:
         super().__init__(train, valid, int(train.A.shape[1]))
         self.scale = 1.0 / self.dy
+
+    @cached_property
+    def seen(self) -> tuple[Tuning, NDArray[np.intp]]:
+        """The lower level over the columns that a training row has, and those; elsewhere its minimiser is zero."""
+        A = self.train.A
+        columns = np.flatnonzero(np.asarray((A != 0).sum(axis=0)))
+        part = Tuning(Sample(A[:, columns], self.train.link, self.train.c), self.valid)
+        part.scale = self.scale
+        return part, columns
 
     def _rows(self, y: FloatArray) -> FloatArray:
         return y.reshape(self.dx, -1)

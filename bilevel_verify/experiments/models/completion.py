@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from bilevel_verify.experiments.models.links import Kept
 from bilevel_verify.oracles.external import Parts
 from bilevel_verify.oracles.jit import compiled, loop
 
@@ -73,6 +74,7 @@ class Completion:
         self.entries, self.rank, self.one_bit = entries, rank, one_bit
         self.m, self.n = entries.shape
         self.N, self.dx = int(entries.nnz), (self.m + self.n) * rank
+        self.kept = Kept()
         self.csr = entries.indptr.astype(np.int32), entries.indices.astype(np.int32), entries.data.astype(np.float64)
 
     def split(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -80,7 +82,11 @@ class Completion:
         return x[: self.m * self.rank].reshape(self.m, -1), x[self.m * self.rank :].reshape(self.n, -1)
 
     def both(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Value and gradient by one pass."""
+        """Value and gradient by one pass, which who asks for both at one point shares."""
+        found: tuple[float, FloatArray] = self.kept.at(x, lambda: self._pass_at(x))
+        return found[0], found[1].copy()
+
+    def _pass_at(self, x: FloatArray) -> tuple[float, FloatArray]:
         U, V = self.split(x)
         out = np.zeros(self.dx)
         into_U, into_V = self.split(out)

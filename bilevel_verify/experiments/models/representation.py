@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.experiments.models.links import Kept
 from bilevel_verify.oracles.external import Parts
 
 FloatArray = NDArray[np.float64]
@@ -34,30 +35,33 @@ class Representation:
         self.support, self.query, self.rho, self.two_layers = support, query, rho, two_layers
         self.shape, self.head = (int(support[0][0].shape[1]), k), (k, c)
         self.dx, self.dy = self.shape[0] * k, len(support) * k * c
+        self.kept = {"g": Kept(), "f": Kept()}
 
-    def _features(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        """Features and their derivative by A B (None for 1)."""
-        H = A @ B
-        if not self.two_layers:
-            return H, None
-        H = np.tanh(H)
-        return H, 1.0 - H * H
+    def _features(self, h: str, x: FloatArray) -> Sequence[tuple[FloatArray, FloatArray | None]]:
+        """Features of every task and their derivatives by A B (None for 1); many steps of the heads share them."""
+
+        def compute() -> list[tuple[FloatArray, FloatArray | None]]:
+            raw = [A @ x.reshape(self.shape) for A, _ in (self.support if h == "g" else self.query)]
+            return [(H, 1.0 - H * H) for H in map(np.tanh, raw)] if self.two_layers else [(H, None) for H in raw]
+
+        found: list[tuple[FloatArray, FloatArray | None]] = self.kept[h].at(x, compute)
+        return found
 
     def _heads(self, y: FloatArray) -> FloatArray:
         return y.reshape(-1, *self.head)
 
     def value(self, h: str, x: FloatArray, y: FloatArray) -> float:
         """See ``Model``."""
-        B, sets = x.reshape(self.shape), self.support if h == "g" else self.query
-        losses = [np.mean(s.loss(self._features(A, B)[0] @ W)) for (A, s), W in zip(sets, self._heads(y))]
+        sets = self.support if h == "g" else self.query
+        parts = zip(sets, self._features(h, x), self._heads(y))
+        losses = [np.mean(s.loss(H @ W)) for (_, s), (H, _), W in parts]
         return float(np.mean(losses)) + (0.5 * self.rho * float(y @ y) / len(sets) if h == "g" else 0.0)
 
     def gradient(self, h: str, x: FloatArray, y: FloatArray, want: Parts) -> Pair:
         """See ``Model``."""
-        B, sets, heads = x.reshape(self.shape), self.support if h == "g" else self.query, self._heads(y)
+        sets, heads = self.support if h == "g" else self.query, self._heads(y)
         along_x, along_y = np.zeros(self.shape), np.zeros_like(heads)
-        for t, ((A, link), W) in enumerate(zip(sets, heads)):
-            H, inner = self._features(A, B)
+        for t, ((A, link), (H, inner), W) in enumerate(zip(sets, self._features(h, x), heads)):
             S = link.slope(link.prepared(H @ W)) / (len(A) * len(sets))
             along_y[t] = H.T @ S
             if "x" in want:
@@ -70,14 +74,12 @@ class Representation:
         self, h: str, x: FloatArray, y: FloatArray, u: FloatArray | None, v: FloatArray | None, want: Parts
     ) -> Pair:
         """See ``Model``: the derivative of the gradient along (u, v), by the product rule."""
-        B, sets, heads = x.reshape(self.shape), self.support if h == "g" else self.query, self._heads(y)
-        dB = np.zeros(self.shape) if u is None else u.reshape(self.shape)
+        sets, heads = self.support if h == "g" else self.query, self._heads(y)
         dW = np.zeros_like(heads) if v is None else self._heads(v)
         along_x, along_y = np.zeros(self.shape), np.zeros_like(heads)
-        for t, ((A, link), W) in enumerate(zip(sets, heads)):
-            H, inner = self._features(A, B)
+        for t, ((A, link), (H, inner), W) in enumerate(zip(sets, self._features(h, x), heads)):
             ready, n = link.prepared(H @ W), len(A) * len(sets)
-            S, dZ = link.slope(ready) / n, A @ dB
+            S, dZ = link.slope(ready) / n, np.zeros_like(H) if u is None else A @ u.reshape(self.shape)
             dH = dZ if inner is None else inner * dZ
             dS = link.curvature(ready, dH @ W + H @ dW[t]) / n
             along_y[t] = dH.T @ S + H.T @ dS
@@ -89,6 +91,6 @@ class Representation:
 
     def correct(self, x: FloatArray, y: FloatArray) -> float:
         """Share of right answers on the query sets."""
-        B = x.reshape(self.shape)
-        shares = [s.correct(self._features(A, B)[0] @ W) for (A, s), W in zip(self.query, self._heads(y))]
+        parts = zip(self.query, self._features("f", x), self._heads(y))
+        shares = [s.correct(H @ W) for (_, s), (H, _), W in parts]
         return float(np.mean(shares))
