@@ -110,7 +110,7 @@ class Context:
     def split(self, p: Poly) -> tuple[Poly, Poly]:
         """``(content, rest)``: ``p = content * rest``, content a positive number times powers of positive atoms."""
         coefficients, held = p.terms.values(), [dict(m) for m in p.terms]
-        size = Fraction(gcd(*(c.numerator for c in coefficients)) or 1, lcm(*(c.denominator for c in coefficients)))
+        size = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients)))
         content, rest, common = number(size), number(0), dict[Atom, Exponent]()
         for a in dict.fromkeys(a for m in held for a in m):
             found = [m.get(a, ZERO) for m in held]
@@ -231,7 +231,7 @@ class Context:
             )
             scale = Poly({m - {(one, Fraction(1))}: p}) * Poly({n - {(other, Fraction(1))}: q})
             total = total + scale * ring.power_of_one(Atom("dot", *sorted((one.args[0], other.args[0]))))
-        self.signs |= {(total, ">="), (self.split(total)[1], ">=")} if u == v else set()
+        self.signs |= {(self.split(total)[1], ">=")} if u == v else set()
         return total
 
     def sum(self, body: Tree, index: str, low: Tree, high: Tree) -> Poly:

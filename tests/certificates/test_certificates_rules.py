@@ -191,6 +191,10 @@ def test_what_alone_is_missing_refuses_it(what: str, claim: Any, proof: Any, let
 
 
 FROM_FIVE = [">=", ["^", "n", 2], 25]
+HARMONIC = ["sum", ["/", 1, "i"], "i", 1, "n"]
+SURD = ["*", ["sqrt", 2], ["sqrt", 3], ["sqrt", ["+", 1, "x"]], ["sqrt", ["+", 2, "x"]]]
+ROOTS = ["==", ["*", SURD, SURD], ["*", 6, ["+", 1, "x"], ["+", 2, "x"]]]
+"""Powers of two primes and of two sums meet at once."""
 BELOW_PI = ["<", "314159265358979323846264338327950288/100000000000000000000000000000000000", "pi"]
 USED = [
     # what is used again, claim, proof, letters, hypotheses
@@ -212,6 +216,18 @@ USED = [
       ["identity", [">=", ["^", ["+", "n", 1], 2], 25], [[1, [1], []], [2, [0], []], [11, [], []]]]]]], WHOLE,
      [[">=", "n", 5]]),
     ("more than 64 bits", BELOW_PI, [["number", BELOW_PI]], REAL, []),
+    ("a base that is negative", ["==", ["/", "x", "x"], 1], [["hypothesis", 0], *one(["==", ["/", "x", "x"], 1])], REAL,
+     [["<", "x", 0]]),
+    ("a product of unknown factors", ["==", ["^", ["sqrt", ["*", "x", "y"]], 2], ["*", "x", "y"]], [["hypothesis", 0],
+     ["hypothesis", 1], *one(["==", ["^", ["sqrt", ["*", "x", "y"]], 2], ["*", "x", "y"]])], REAL,
+     [[">=", "x", 0], [">=", ["*", "x", "y"], 0]]),
+    ("the range of an index", ["==", ["sum", ["/", ["*", 2, "x"], "i"], "i", 1, "n"], ["*", 2, "x", HARMONIC]],
+     one(["==", ["sum", ["/", ["*", 2, "x"], "i"], "i", 1, "n"], ["*", 2, "x", HARMONIC]]), {**REAL, **WHOLE}, []),
+    ("another letter, in an induction", ["<=", "x", "n"], [["hypothesis", 0], ["hypothesis", 1],
+     ["induction", ["<=", "x", "n"], "n", 1, [["identity", ["<=", "x", 1], [[1, [0], []]]]],
+      [["identity", ["<=", "x", ["+", "n", 1]], [[1, [0], []], [1, [1], []], [1, [], []]]]]]], {**REAL, **WHOLE},
+     [["<=", "x", 1], [">=", "n", 1]]),
+    ("roots of numbers and of sums, multiplied", ROOTS, [["hypothesis", 0], *one(ROOTS)], REAL, [[">", "x", 0]]),
 ]  # fmt: skip
 
 
@@ -234,6 +250,47 @@ def test_the_reason_names_what_is_wrong_with_a_line() -> None:
         assert reason in says(
             goal, [["hypothesis", 0], line] if hypotheses == POSITIVE else [line], hypotheses=hypotheses
         )
+
+
+def refutes(claim: Any, point: Any, letters: Any = X, hypotheses: Any = ()) -> str:
+    statement = {"letters": letters, "hypotheses": list(hypotheses), "claim": claim}
+    found = check(json.dumps({"statement": statement, "counterexample": point}))
+    return found.shows or found.reason
+
+
+@pytest.mark.fast
+def test_a_counterexample_meets_the_hypotheses_and_breaks_the_claim() -> None:
+    one_of = ["or", [">=", "x", 5], ["and", [">=", "x", 1], ["<=", "x", 2]]]
+    assert refutes(["<=", "x", 1], {"x": "3/2"}, hypotheses=[one_of]) == "refuted"
+    assert "not shown to hold" in refutes(["<=", "x", 1], {"x": 3}, hypotheses=[one_of])
+    assert refutes(["<=", ["^", "x", 2], "x"], {"x": 2}) == "refuted"
+    assert "not shown to fail" in refutes(["<=", ["^", "x", 2], "x"], {"x": "1/2"})
+    assert refutes(["==", ["sqrt", "x"], 2], {"x": 2}) == "refuted"
+    for point in ({"x": ["<=", 0, 1]}, {"x": "y"}, {}, {"x": 2, "y": 1}, {"x": "0.5"}):
+        assert refutes(["<=", "x", 1], point) != "refuted"
+    assert "must be an integer" in refutes(["<=", "n", 1], {"n": "3/2"}, WHOLE)
+
+
+@pytest.mark.fast
+def test_what_is_proved_is_said_so_and_what_is_no_claim_is_refused() -> None:
+    def checked(claim: Any) -> Any:
+        return check(json.dumps({"statement": {"letters": X, "hypotheses": [], "claim": claim}, "proof": []}))
+
+    assert checked(["<=", "x", ["+", "x", 1]]).shows == "proved"
+    assert checked(["and", ["<=", 0, 1], ["<=", 0, 2]]).reason == "a claim is a relation"
+    assert "no number stands" in says(["<=", 0, 1], [["log", "v"]], {"v": "vector"})
+    assert "no number stands" in says(["<=", 0, 1], [["boxes", ["<=", 0, 1], {"x": [0, "x"]}, None]])
+
+
+@pytest.mark.fast
+def test_a_letter_is_replaced_inside_of_a_sum() -> None:
+    total = ["sum", ["*", "i", "y"], "i", 1, 2]
+    claim = ["==", total, ["*", 6, "x"]]
+    lines = [["last-term", ["sum", "i", "i", 1, 2]], ["last-term", ["sum", "i", "i", 1, 1]],
+             ["last-term", ["sum", "i", "i", 1, 0]],
+             ["identity", ["==", ["sum", ["*", "i", ["*", 2, "x"]], "i", 1, 2], ["*", 6, "x"]],
+              [[["*", -2, "x"], [0], []], [["*", -2, "x"], [1], []], [["*", -2, "x"], [2], []]]]]  # fmt: skip
+    assert says(claim, lines, REAL, [["==", "y", ["*", 2, "x"]]], let=[0]) == "accepted"
 
 
 @pytest.mark.fast
