@@ -513,7 +513,7 @@ def case_of(
     **more: Any,
 ) -> Any:
     run = SimpleNamespace(status=status, iterations=5, note="")
-    base = {"below_precision": "", "whole": False, "digits": None, "trajectory": None}
+    base = {"below_precision": "", "whole": False, "digits": None, "trajectory": None, "in_blocks": None}
     instance = SimpleNamespace(local=local)
     statement = Statement(kind="theorem", id="t", define=define or {})
     request = SimpleNamespace(card=card, statement=statement, method="m")
@@ -527,6 +527,7 @@ GOOD, BAD, UNKNOWN = (tally_of(place(m, a)) for m, a in ((0.1, True), (-0.1, Fal
 @pytest.fixture(autouse=True)
 def _digits_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "confirmed", lambda case, judged, reason: ("refuted", f"{reason}; confirmed"))
+    monkeypatch.setattr(rows, "is_carried", lambda case, iterates: True)
 
 
 @pytest.mark.parametrize(

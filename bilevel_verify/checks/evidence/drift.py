@@ -77,18 +77,27 @@ def is_carried(case: Case, iterates: bool) -> bool:
 def _compared(case: Case) -> tuple[bool, bool]:
     """Whether the iterates of the run of a case stay where they are, and whether it stays as long as it is."""
     assert case.run is not None
-    start = case.instance.start
-    try:
-        found = _alike(case.run, run_from(case, start + MOVED * (1 + np.abs(start))))
-    except NO_RUN:
-        found = False, False
+    found = _moved(case, MOVED) or _moved(case, -MOVED) or (False, False)
     if all(found):
         return found
     try:
         fine = rerun(case, DIGITS, MOST_CALLS).run
     except NO_RUN:
         return False, False
-    return _alike(case.run, fine) if fine.status in ENDED else (False, False)
+    if fine.status not in ENDED:
+        return False, False
+    there, as_long = _alike(case.run, fine)
+    return there, as_long and (there or found[1])  # of runs that part, three that are as long as each other
+
+
+def _moved(case: Case, share: float) -> tuple[bool, bool] | None:
+    """The same of the run in floats from a start that is moved; None where there is none (the edge of a set)."""
+    assert case.run is not None
+    start = case.instance.start
+    try:
+        return _alike(case.run, run_from(case, start + share * (1 + np.abs(start))))
+    except NO_RUN:
+        return None
 
 
 def _alike(one: Run, other: Run) -> tuple[bool, bool]:

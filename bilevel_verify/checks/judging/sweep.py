@@ -170,19 +170,24 @@ def _left_out(series: list[Case], within: list[Case], letter: str) -> tuple[Verd
 def _judge(link: Link, samples: list[Sample]) -> tuple[tuple[Verdict, str], Rate | None]:
     if any(b.driver <= a.driver for a, b in itertools.pairwise(samples)):
         return ("uninformative", "the driver of the sweep does not grow"), None
-    right_hand = _symbol(link.right.tree)
-    symbol = right_hand or _symbol(link.left.tree) or "Theta"  # a link without one grows as its relation says
-    turned = right_hand is None and _symbol(link.left.tree) is not None
-    below, above = ("<=", "<", "=="), (">=", ">", "==")
-    upper = symbol != "Omega" and link.op in (above if turned else below)
-    lower = symbol in ("Omega", "Theta") and link.op in (below if turned else above)
+    symbol, side, upper, lower = _asserted(link)
     if not upper and not lower:
         return ("uninformative", f"{link.op} with {symbol}() bounds nothing: write <= O(...) or >= Omega(...)"), None
     left, right = [s.count for s in samples], [s.bound for s in samples]
-    counts, bounds = (left, right) if upper is not turned else (right, left)
+    counts, bounds = (left, right) if upper is (side == "right") else (right, left)
     drivers = [s.driver for s in samples]
-    rate = judge_order(drivers, counts, bounds, two_sided=upper and lower, soft=symbol == "softO")
+    soft = symbol == "softO"
+    rate = judge_order(drivers, counts, bounds, two_sided=upper and lower, soft=soft, counted=upper)
     return (rate.verdict, rate.reason), rate
+
+
+def _asserted(link: Link) -> tuple[str, str, bool, bool]:
+    """The order symbol, the side where it stands, and whether the other side is bounded from above and from below."""
+    right, left = _symbol(link.right.tree), _symbol(link.left.tree)
+    symbol = right or left or "Theta"  # a link without one grows as its relation says
+    side = "left" if left is not None and right is None else "right"
+    below, above = (("<=", "<", "=="), (">=", ">", "=="))[:: 1 if side == "right" else -1]
+    return symbol, side, symbol != "Omega" and link.op in below, symbol in ("Omega", "Theta") and link.op in above
 
 
 def _symbol(node: tree.Node) -> str | None:
