@@ -24,6 +24,7 @@ from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.instances.tabulate import functions_in
 from bilevel_verify.checks.judging.along import BITS, judge_along
 from bilevel_verify.checks.judging.attack import attack_claims
+from bilevel_verify.checks.judging.conditions import judge_still_conditions
 from bilevel_verify.checks.judging.rows import command, premise_row, row_of, verdict_of, with_unjudged
 from bilevel_verify.checks.judging.seeds import TRIALS_LETTER
 from bilevel_verify.checks.judging.sweep import order_rows
@@ -248,6 +249,7 @@ def check_instance(
     along = [claim for scope in ("step", "epoch", "run") for claim in scopes.get(scope, [])]
     needs_run = bool(along) or bool(scopes.get("order"))
     with precision(BITS):
+        judge_still_conditions(case)
         _judge_still(case, scopes.get("parameters", []))
         if scopes.get("point"):
             case.rows += attack_claims(case, scopes["point"])
