@@ -136,12 +136,16 @@ def requests_of(
     for one_card, entry in statements_of(statement):
         if not callable(method):
             all_known(one_card, method_name(method, entry), (*(parameters or ()), *(values or ())))
+        # what no constant, truth or user gives is set like a parameter, or nobody would ask for it
+        own = [
+            name for name in values or {} if name in one_card.letters and one_card.letters[name].source == "settings"
+        ]
         request = Request(
             one_card,
             as_judged(one_card, with_settings(one_card, entry)),
             method,
-            dict(parameters or {}),
-            dict(values or {}),
+            {**{name: (values or {})[name] for name in own}, **(parameters or {})},
+            {name: value for name, value in (values or {}).items() if name not in own},
             None if readings is None else tuple(readings),
             dict(options),
             problem,

@@ -22,7 +22,7 @@ from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.checks.evidence import confirm
 from bilevel_verify.checks.instances import hypotheses
 from bilevel_verify.checks.instances.premise import Premise
-from bilevel_verify.checks.judging import along, rows
+from bilevel_verify.checks.judging import along, conditions, rows
 from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import parse
@@ -754,8 +754,8 @@ def test_a_condition_is_given_by_proofs_of_all_its_letters(letters: Any, values:
     known = {name: SimpleNamespace(certainty=c, chosen=chosen) for name, (c, chosen) in letters.items()}
     case: Any = SimpleNamespace(resolved=SimpleNamespace(letters=known), request=SimpleNamespace(values=values))
     claim = Claim(id="c", over="step", chain=(link(),), given_by=("a", "b"))
-    assert along._is_given(case, claim) is given
-    assert along._is_given(case, replace(claim, given_by=())) is False
+    assert conditions.is_given(case, claim) is given
+    assert conditions.is_given(case, replace(claim, given_by=())) is False
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def judge_still_conditions(case: Case) -> None:
     """Judge the conditions that need no run, as if they were claimed, and add them to the premises of the case."""
     for entry in assumed(case.request.card, case.request.statement):
-        for claim in entry.claims:
+        for claim in (claim for claim in entry.claims if claim.assumed):  # a result is for its own rows
             if claim.is_order:
                 text = f"{entry.id}, {claim.id}: {claim.chain[0]}"
                 why = f"hypothesis: {entry.id}, {claim.id} is an order, which no instance shows"
