@@ -62,9 +62,9 @@ def is_settled(case: Case, run: Run, iterations: int | None) -> bool:
 
 
 def is_carried(case: Case, iterates: bool) -> bool:
-    """Whether a run in floats is where exact arithmetic has it, to ``DRIFT``, or (``iterates`` false) as long as there.
+    """Whether a run in floats is where exact arithmetic has it, to ``DRIFT``; if not, (``iterates`` false) as long as it.
 
-    A start that is moved by some hundreds of rounding errors is tried first, in floats; only where that changes the run
+    A start that is moved by some hundreds of rounding errors is tried first, in floats; only where that moves the run
     its repetition in many digits is asked. A run that nobody can repeat so is not known to be anywhere.
     """
     key = key_of(case)
@@ -78,8 +78,8 @@ def _compared(case: Case) -> tuple[bool, bool]:
     """Whether the iterates of the run of a case stay where they are, and whether it stays as long as it is."""
     assert case.run is not None
     found = _moved(case, MOVED) or _moved(case, -MOVED) or (False, False)
-    if all(found):
-        return found
+    if found[0]:
+        return True, True
     try:
         fine = rerun(case, DIGITS, MOST_CALLS).run
     except NO_RUN:
@@ -87,7 +87,7 @@ def _compared(case: Case) -> tuple[bool, bool]:
     if fine.status not in ENDED:
         return False, False
     there, as_long = _alike(case.run, fine)
-    return there, as_long and (there or found[1])  # of runs that part, three that are as long as each other
+    return there, there or (as_long and found[1])  # of runs that part, three that are as long as each other
 
 
 def _moved(case: Case, share: float) -> tuple[bool, bool] | None:
