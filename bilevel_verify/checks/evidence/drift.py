@@ -62,7 +62,7 @@ def is_settled(case: Case, run: Run, iterations: int | None) -> bool:
 
 
 def is_carried(case: Case, iterates: bool) -> bool:
-    """Whether a run in floats is where exact arithmetic has it, to ``DRIFT``; if not, (``iterates`` false) as long as it.
+    """Whether a run in floats is where exact arithmetic has it, to ``DRIFT``; without ``iterates``: as long as that.
 
     A start that is moved by some hundreds of rounding errors is tried first, in floats; only where that moves the run
     its repetition in many digits is asked. A run that nobody can repeat so is not known to be anywhere.
