@@ -12,7 +12,7 @@ from bilevel_verify.checks.claims.claims import Judged, judge_claims
 from bilevel_verify.checks.claims.decide import Tally
 from bilevel_verify.checks.claims.facts import reads_iterates, rests_on_the_end
 from bilevel_verify.checks.claims.growth import stays_violated
-from bilevel_verify.checks.evidence.drift import DIGITS, DRIFT, MOST_CALLS, drift, is_settled
+from bilevel_verify.checks.evidence.drift import DIGITS, DRIFT, MOST_CALLS, NO_RUN, drift, is_settled
 from bilevel_verify.checks.evidence.runs import rerun, run_of
 from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.solvers.coarseness import share_of
@@ -49,7 +49,7 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
         found, run = _judged_again(case, judged, asked)
         if asked is not None and run.status not in ENDED and _may_hold(case, found.tally):
             found, run = _judged_again(case, judged, None)
-    except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError) as error:
+    except NO_RUN as error:
         if callable(case.request.method):
             return _beyond_rounding(case, judged, reason, error)
         kind = type(error).__name__
@@ -72,6 +72,21 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
     if drift(case.run, run) > DRIFT and not is_settled(case, run, asked):
         return "undecided", f"precision: {reason} in {DIGITS} digits, too, and rounding decides where the iterates are"
     return "refuted", f"{reason}; confirmed in {DIGITS} digits"
+
+
+def met_elsewhere(case: Case, judged: Judged) -> tuple[Verdict, str]:
+    """The word on a relation that a run in floats meets which rounding has led elsewhere: that of exact arithmetic.
+
+    ``holds`` if the run in many digits meets it too, and twice as many digits leave its iterates where they are.
+    """
+    try:
+        found, run = _judged_again(case, judged, None)
+        if run.status in ENDED and _may_hold(case, found.tally) and is_settled(case, run, None):
+            judged.tally.become(found.tally)
+            return "holds", f"in {DIGITS} digits; in float64, too, where rounding moves the iterates"
+    except NO_RUN:
+        pass
+    return "undecided", "precision: it holds in float64, where rounding decides where the iterates are"
 
 
 def _judged_again(case: Case, judged: Judged, iterations: int | None) -> tuple[Judged, Run]:
@@ -108,7 +123,7 @@ def _rounds(case: Case, found: Run, digits: int) -> str:
     what = "answers" if any(found.counts.values()) else "start"
     try:
         other = run_of(case, digits=digits, record="all", budget={"calls": MOST_CALLS}, disturbed=what)
-    except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError) as error:
+    except NO_RUN as error:
         return f"it does not run with other {what} ({error})"
     rows, moved = np.asarray(found.trace.x), np.asarray(other.trace.x)
     if any(bool(np.all(a == b)) for a, b in zip(rows[1:], moved[1:])):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bilevel_verify.checks.claims.claims import Judged
 from bilevel_verify.checks.claims.facts import reads_iterates, rests_on_the_end
 from bilevel_verify.checks.claims.growth import stays_violated
-from bilevel_verify.checks.evidence.confirm import confirmed
+from bilevel_verify.checks.evidence.confirm import confirmed, met_elsewhere
 from bilevel_verify.checks.evidence.drift import is_carried
 from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.instances.premise import Premise
@@ -55,7 +55,7 @@ def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, st
     if claimed[0] == "refuted":
         return _publish(case, judged, along_run, claimed[1])
     if claimed[0] == "holds" and along_run and _is_elsewhere(case, judged.claim):
-        return "undecided", "precision: it holds in float64, where rounding decides where the iterates are"
+        return met_elsewhere(case, judged)
     if claimed[0] == "holds" and case.instance.local:
         return "holds", "local constants"
     return claimed
