@@ -54,6 +54,8 @@ class Question:
     options: dict[str, Any] = field(default_factory=dict)
     at_best: Certainty = "proved"
     """What a decided row may claim at best: the certainty of an ingredient that it needs."""
+    only: str = ""
+    """The statement that is asked about, where the card has others."""
 
 
 def words(*verdicts: str) -> frozenset[str]:
@@ -443,7 +445,8 @@ def ask(seed: int, rounds: int, folder: Path, makers: Any = MAKERS) -> Tallied:
                 path = folder / f"{maker.__name__}-{number}-{place}.toml"
                 path.write_text(question.card, encoding="utf-8")
                 confirm.MOST_CALLS = rng.choice((20, WHOLE)) if question.kind == "budget" else WHOLE
-                for row in bv.verify(question.problem, str(path), **question.options).claims:
+                asked = f"{path}/{question.only}" if question.only else str(path)
+                for row in bv.verify(question.problem, asked, **question.options).claims:
                     found.said[question.kind, row.verdict] += 1
                     if row.verdict not in question.allowed or not consistent(row) or not modest(row, question):
                         found.contradicted.append(

@@ -101,4 +101,29 @@ def epochs_of(rng: random.Random) -> Iterator[Question]:
         yield Question("own epochs", problem, card, allowed, options)
 
 
-MAKERS = (*cards.MAKERS, orders_of, epochs_of)
+def assumed_of(rng: random.Random) -> Iterator[Question]:
+    """Conditions that the theorem assumes, true and false of this instance, and one claim that is false on all."""
+    wave = a_wave(rng)
+    share = rng.choice((Fraction(1, 2), 1 - Fraction(1, 10**6), Fraction(1), Fraction(2)))
+    false = words("not applicable", "undecided")
+    forms = (
+        ("parameters", "L", "V", FALSE if share >= 1 else false),
+        ("point", "norm(grad_f(x))", "V", false),  # parabolas have steep slopes somewhere
+        ("point", "norm(grad_f(x) - grad_f(y))", "L*norm(x - y)", FALSE),
+    )
+    for over, left, right, allowed in forms:
+        ranges = '  for = { x = "domain", y = "domain" }\n' if over == "point" else ""
+        condition = (
+            f'[[condition]]\nid = "a"\n  [[condition.claim]]\n  id = "b"\n{claim_of(over, left, "<=", right)}{ranges}'
+        )
+        value = share * wave.curvature
+        card = card_of(
+            claim_of("step", "f(x[k])", "<=", "f(x[k+1])"), "1/L", 3, value=str(value), more='assumes = ["a"]\n'
+        )
+        card = card.replace("[[theorem]]", f"{condition}[[theorem]]", 1).replace(
+            'V = { unit = "F"', 'V = { unit = "F/X**2"'
+        )
+        yield Question("assumed", wave.problem(), card, allowed, {"x0": wave.start}, only="t")
+
+
+MAKERS = (*cards.MAKERS, orders_of, epochs_of, assumed_of)

@@ -57,6 +57,7 @@ def test_no_verdict_contradicts_what_is_known(tmp_path: Path) -> None:
         "elsewhere",
         "orders",
         "own epochs",
+        "assumed",
     }
 
 
@@ -167,6 +168,7 @@ FAULTS: dict[str, tuple[list[Patch], Callable[..., Any], int]] = {
     "the first epoch is all": ([(recorded.RecordedRun, "epochs", property(first_epoch))], sweeps.epochs_of, 3),
     "every epoch is the last": ([(recorded.RecordedRun, "fact", always_last)], sweeps.epochs_of, 4),
     "an epoch has a step more": ([(recorded.RecordedRun, "k_end", one_more)], sweeps.epochs_of, 3),
+    "assumed conditions are not looked at": ([(engine, "judge_still_conditions", nothing)], sweeps.assumed_of, 1),
     "no step is a place": ([(recorded.RecordedRun, "steps", lambda *_: [])], cards.steps_of, 1),
     "runs in floats are those of exact arithmetic": ([(rows, "is_carried", lambda *_: True)], cards.led_elsewhere, 12),
     "what is not a number is one": (
