@@ -24,6 +24,7 @@ from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.instances.tabulate import functions_in
 from bilevel_verify.checks.judging.along import BITS, judge_along
 from bilevel_verify.checks.judging.attack import attack_claims
+from bilevel_verify.checks.judging.conditions import judge_still_conditions
 from bilevel_verify.checks.judging.rows import command, premise_row, row_of, verdict_of, with_unjudged
 from bilevel_verify.checks.judging.seeds import TRIALS_LETTER
 from bilevel_verify.checks.judging.sweep import order_rows
@@ -135,12 +136,16 @@ def requests_of(
     for one_card, entry in statements_of(statement):
         if not callable(method):
             all_known(one_card, method_name(method, entry), (*(parameters or ()), *(values or ())))
+        # what no constant, truth or user gives is set like a parameter, or nobody would ask for it
+        own = [
+            name for name in values or {} if name in one_card.letters and one_card.letters[name].source == "settings"
+        ]
         request = Request(
             one_card,
             as_judged(one_card, with_settings(one_card, entry)),
             method,
-            dict(parameters or {}),
-            dict(values or {}),
+            {**{name: (values or {})[name] for name in own}, **(parameters or {})},
+            {name: value for name, value in (values or {}).items() if name not in own},
             None if readings is None else tuple(readings),
             dict(options),
             problem,
@@ -248,6 +253,7 @@ def check_instance(
     along = [claim for scope in ("step", "epoch", "run") for claim in scopes.get(scope, [])]
     needs_run = bool(along) or bool(scopes.get("order"))
     with precision(BITS):
+        judge_still_conditions(case)
         _judge_still(case, scopes.get("parameters", []))
         if scopes.get("point"):
             case.rows += attack_claims(case, scopes["point"])

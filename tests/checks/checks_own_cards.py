@@ -54,6 +54,8 @@ class Question:
     options: dict[str, Any] = field(default_factory=dict)
     at_best: Certainty = "proved"
     """What a decided row may claim at best: the certainty of an ingredient that it needs."""
+    only: str = ""
+    """The statement that is asked about, where the card has others."""
 
 
 def words(*verdicts: str) -> frozenset[str]:
@@ -401,7 +403,7 @@ def conditions(rng: random.Random) -> Iterator[Question]:
 def led_elsewhere(rng: random.Random) -> Iterator[Question]:
     """x - 4 sin(x) multiplies errors by up to 5: where the run in exact arithmetic ends no run in 50 digits may know.
 
-    What holds on the points that were recorded may be said; what is refuted is false in exact arithmetic.
+    What holds, and what is refuted, does so in exact arithmetic, not on the points that float64 went to.
     """
     steps, start = rng.choice((5, 40, 100, 200, 400)), round(rng.uniform(0.2, 1.5), 3)
     problem = bv.single_level(f="-cos(x1)", x="x1", domain={"x1": (-(10**6), 10**6)})
@@ -412,8 +414,7 @@ def led_elsewhere(rng: random.Random) -> Iterator[Question]:
         value = -mp.cos(end)
     for op, true in (("<=", value <= 0), (">=", value >= 0)):
         card = card_of(claim_of("run", "f(x[N])", op, "0*V"), "4", steps)
-        allowed = TRUE if true else FALSE if steps < 20 else FALSE | TRUE
-        yield Question("elsewhere", problem, card, allowed, {"x0": [start]})
+        yield Question("elsewhere", problem, card, TRUE if true else FALSE, {"x0": [start]})
 
 
 MAKERS = (
@@ -444,7 +445,8 @@ def ask(seed: int, rounds: int, folder: Path, makers: Any = MAKERS) -> Tallied:
                 path = folder / f"{maker.__name__}-{number}-{place}.toml"
                 path.write_text(question.card, encoding="utf-8")
                 confirm.MOST_CALLS = rng.choice((20, WHOLE)) if question.kind == "budget" else WHOLE
-                for row in bv.verify(question.problem, str(path), **question.options).claims:
+                asked = f"{path}/{question.only}" if question.only else str(path)
+                for row in bv.verify(question.problem, asked, **question.options).claims:
                     found.said[question.kind, row.verdict] += 1
                     if row.verdict not in question.allowed or not consistent(row) or not modest(row, question):
                         found.contradicted.append(

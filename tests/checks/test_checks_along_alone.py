@@ -13,7 +13,7 @@ from bilevel_verify.checks.claims.decide import Judgement, Tally, undecided
 from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.evidence.digits import ITERATIONS, SOME_EPOCHS
 from bilevel_verify.checks.instances.premise import Premise
-from bilevel_verify.checks.judging import along
+from bilevel_verify.checks.judging import along, conditions
 from bilevel_verify.errors import InfeasibleError, InputError, MathematicalError, ParameterError
 from bilevel_verify.language import parse
 from bilevel_verify.oracles import BudgetExhausted
@@ -359,9 +359,9 @@ def test_conditions_become_premises(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_only_a_proof_gives_a_condition(certainty: str, given: bool) -> None:
     case = case_of()
     case.resolved.letters = {"alpha": SimpleNamespace(certainty=certainty, chosen=False)}
-    assert along._is_given(case, claim_of(given_by=("alpha",))) is given
-    assert along._is_given(case, claim_of(given_by=("alpha", "r"))) is False
-    assert along._is_given(case, claim_of()) is False
+    assert conditions.is_given(case, claim_of(given_by=("alpha",))) is given
+    assert conditions.is_given(case, claim_of(given_by=("alpha", "r"))) is False
+    assert conditions.is_given(case, claim_of()) is False
 
 
 def premise(*places: Judgement) -> Premise:

@@ -14,7 +14,7 @@ from flint import ctx
 from bilevel_verify.checks.claims.claims import Judged
 from bilevel_verify.checks.claims.decide import Judgement, Tally, undecided
 from bilevel_verify.checks.claims.evaluate import Evaluator
-from bilevel_verify.checks.evidence import confirm
+from bilevel_verify.checks.evidence import confirm, drift
 from bilevel_verify.checks.instances.case import Case
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.requests.request import Request
@@ -269,7 +269,8 @@ def test_a_refutation_on_points_that_rounding_moves_needs_twice_as_many_digits(
         found.run.trace = trace_of(0.5, fine if digits == 50 else finer)
         return found
 
-    monkeypatch.setattr(confirm, "rerun", rerun)
+    for room in (confirm, drift):
+        monkeypatch.setattr(room, "rerun", rerun)
     found, reason = confirm.confirmed(case, judged_of(claim_of(), violated()), "broken")
     assert (found, asked) == (verdict, runs)
     assert again.asked[-1][0] == "judged"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -299,3 +300,16 @@ def test_solve_compares_a_truth_where_the_infimum_is_taken() -> None:
         assert len(list(ByHand((), below, {"Delta": ("delta", value)}).shown_false(run, resolved))) == false
     # alpha and r are derived, not measured
     assert list(ByHand((), free, {"alpha": ("alpha", 1e9)}).shown_false(run, resolved)) == []
+
+
+def test_a_letter_of_the_card_is_set_whichever_way_it_is_given(tmp_path: Path) -> None:
+    """``y*_lam = lam x/(1 + lam)``: the penalty of the card is 3, and another one was asked for."""
+    path = tmp_path / "penalty.toml"
+    claim = '[[theorem.claim]]\nid = "c"\nover = "run"\nleft = "norm(y_star_lam(output))"\nright = "3/5 + 0*lam"\n'
+    letters = '[letters]\nlam = { default = 3 }\n[[theorem]]\nid = "t"\n'
+    path.write_text(f'[paper]\nkey = "penalty"\n{letters}{claim}', encoding="utf-8")
+    problem = bv.bilevel(f="y1**2/2", g="(y1 - x1)**2/2", x="x1", y="y1")
+    for how, verdict in ((None, "refuted"), ("values", "holds"), ("parameters", "holds")):
+        options: dict[str, Any] = {} if how is None else {how: {"lam": 1}}
+        [row] = bv.verify(problem, path, x0=[1.0], method=lambda o, x0, p: [x0, x0], **options).claims
+        assert row.verdict == verdict, (how, row.reason)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from math import log
+import random
+from math import ceil, floor, log
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from seeds import SEED
 
 from bilevel_verify.checks.judging.orders import judge_order
 from bilevel_verify.checks.judging.probability import binomial_bounds, judge_frequency
@@ -133,3 +135,32 @@ def test_probabilities_never_hold():
     assert judge_frequency(60, 100, 0.9, rows=10**9).verdict == "undecided"
     with pytest.raises(ValueError):
         judge_frequency(3, 2, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("driver", "counts", "exponent"),
+    [
+        ([10, 20, 50, 100], [3, 3, 4, 5], 0.25),  # ceil(1.3 t**(1/4))
+        ([6.16, 22.33, 96.37, 100.7, 206.27, 334.95, 452.76], [3, 4, 5, 5, 6, 7, 8], 0.25),  # ceil(1.58 t**(1/4))
+    ],
+)
+def test_counts_that_were_rounded_to_whole_numbers_are_not_inconsistent(driver, counts, exponent):
+    rate = judge_order(driver, counts, [t**exponent for t in driver])
+    assert rate.verdict == "uninformative"
+    assert "rounded" in rate.reason
+    shares = [count + 1e-9 for count in counts]  # the same numbers, where nobody rounded them
+    assert judge_order(driver, shares, [t**exponent for t in driver]).verdict == "inconsistent"
+
+
+def test_rounded_counts_of_the_exact_rate_are_never_inconsistent_either_way():
+    draw = random.Random(SEED)
+    for _ in range(3000):
+        exponent, factor = draw.choice((0.25, 0.5, 1.0, 1.5)), draw.uniform(0.2, 20)
+        driver = sorted({10 ** draw.uniform(0.5, 3.5) for _ in range(draw.randint(4, 8))})
+        rounding = draw.choice((ceil, floor))
+        counts, bound = [max(1, rounding(factor * t**exponent)) for t in driver], [t**exponent for t in driver]
+        assert judge_order(driver, counts, bound, two_sided=True).verdict != "inconsistent", (driver, counts)
+        assert judge_order(driver, bound, counts, counted=False).verdict != "inconsistent", (driver, counts)
+    counts = [ceil(30 * t**0.5) for t in DRIVER]
+    assert judge_order(DRIVER, power(1.0), counts, counted=False).verdict == "inconsistent"
+    assert judge_order(DRIVER, counts, power(0.25)).verdict == "inconsistent"

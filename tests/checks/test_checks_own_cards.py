@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import checks_own_cards as cards
+import checks_own_sweeps as sweeps
 import numpy as np
 import pytest
 
@@ -17,7 +18,7 @@ from bilevel_verify.checks import engine
 from bilevel_verify.checks.claims import claims, decide, growth, recorded
 from bilevel_verify.checks.evidence import confirm, runs
 from bilevel_verify.checks.instances import hypotheses
-from bilevel_verify.checks.judging import along, rows
+from bilevel_verify.checks.judging import along, rows, sweep
 from bilevel_verify.checks.solvers import kinds, own_solver
 from bilevel_verify.theorems.letters import given
 
@@ -31,12 +32,14 @@ def _no_kept_runs() -> None:
 
 
 def test_no_verdict_contradicts_what_is_known(tmp_path: Path) -> None:
-    found = cards.ask(SEED, 2, tmp_path)
+    found = cards.ask(SEED, 2, tmp_path, sweeps.MAKERS)
     assert not found.contradicted, f"seed {SEED}: {found.contradicted}"
     assert found.rows >= 50
     # what no solver should hand back, and what rests on computed truths alone, stays open more often than not
     plain = {
-        at: n for at, n in found.said.items() if not at[0].startswith(("odd", "at rest", "condition", "elsewhere"))
+        at: n
+        for at, n in found.said.items()
+        if not at[0].startswith(("odd", "at rest", "condition", "elsewhere", "orders"))
     }
     assert sum(n for (_, verdict), n in plain.items() if verdict in DECIDED) >= 0.8 * sum(plain.values())
     assert {kind for kind, _ in found.said} >= {
@@ -52,6 +55,9 @@ def test_no_verdict_contradicts_what_is_known(tmp_path: Path) -> None:
         "condition",
         "at rest",
         "elsewhere",
+        "orders",
+        "own epochs",
+        "assumed",
     }
 
 
@@ -83,6 +89,29 @@ def held_if_open(tally: decide.Tally) -> tuple[str, str]:
 def skipped(tally: decide.Tally, certainty: str) -> None:
     """A place that is left out, and by what is forgotten."""
     tally.skipped += 1
+
+
+def from_left_to_right(link: Any) -> tuple[str, str, bool, bool]:
+    """What an order asserts, whichever way its relation points."""
+    return "O", "right", True, False
+
+
+def first_epoch(run: recorded.RecordedRun) -> list[int]:
+    """The epochs of a run of which nobody looks at the later ones."""
+    return sorted(run._last)[:1]
+
+
+LAST, FACT = recorded.RecordedRun.k_end, recorded.RecordedRun.fact
+
+
+def one_more(run: recorded.RecordedRun, epoch: int) -> int:
+    """The number of rows of an epoch in the place of the index of its last one."""
+    return LAST(run, epoch) + 1
+
+
+def always_last(run: recorded.RecordedRun, name: str, bound: Any) -> Any:
+    """Whether an epoch is the last one: yes."""
+    return True if name == "last_epoch" else FACT(run, name, bound)
 
 
 def first_point(run: recorded.RecordedRun, name: str, epoch: int) -> Any:
@@ -129,6 +158,19 @@ FAULTS: dict[str, tuple[list[Patch], Callable[..., Any], int]] = {
     "computed numbers are a witness": ([(decide, "is_witness", lambda certainty: True)], cards.conditions, 1),
     "hypotheses are as certain as their places": ([(rows, "weakest", lambda first, *_: "proved")], cards.conditions, 1),
     "every sequence starts at rest": ([(recorded.RecordedRun, "_at_rest", first_point)], cards.misbehaving, 1),
+    "orders bound what stands on the left": ([(sweep, "_asserted", from_left_to_right)], sweeps.orders_of, 8),
+    "orders are asked where their conditions are false": (
+        [(sweep, "_is_meant", lambda claim, case: True)],
+        sweeps.orders_of,
+        8,
+    ),
+    "a bounded range shows a rate": ([(sweep, "_left_out", lambda *_: None)], sweeps.orders_of, 12),
+    "the first epoch is all": ([(recorded.RecordedRun, "epochs", property(first_epoch))], sweeps.epochs_of, 3),
+    "every epoch is the last": ([(recorded.RecordedRun, "fact", always_last)], sweeps.epochs_of, 4),
+    "an epoch has a step more": ([(recorded.RecordedRun, "k_end", one_more)], sweeps.epochs_of, 3),
+    "assumed conditions are not looked at": ([(engine, "judge_still_conditions", nothing)], sweeps.assumed_of, 1),
+    "no step is a place": ([(recorded.RecordedRun, "steps", lambda *_: [])], cards.steps_of, 1),
+    "runs in floats are those of exact arithmetic": ([(rows, "is_carried", lambda *_: True)], cards.led_elsewhere, 12),
     "what is not a number is one": (
         [
             (decide, "compare", lambda *_: True),

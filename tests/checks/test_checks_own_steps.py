@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import mpmath as mp
 import pytest
 
 import bilevel_verify as bv
@@ -284,5 +285,44 @@ def test_a_run_that_rounding_leads_elsewhere_is_not_repeated_in_its_place(
     path = tmp_path / "chaos.toml"
     path.write_text(CHAOS.replace("400", str(steps)), encoding="utf-8")
     problem = bv.single_level(f="-cos(x1)", x="x1", domain={"x1": (-1000000, 1000000)})
-    verdicts = [row.verdict for row in bv.verify(problem, bv.card(path), x0=[start]).claims]
-    assert verdicts in (["undecided", "holds"], ["holds", "undecided"])
+    rows = bv.verify(problem, bv.card(path), x0=[start]).claims
+    reasons = [row.reason or "" for row in rows]
+    assert [row.verdict for row in rows] == ["undecided", "undecided"]  # the one that float64 meets, too
+    assert sum("it holds in float64, where rounding decides" in reason for reason in reasons) == 1
+
+
+def test_a_run_that_rounding_does_not_lead_elsewhere_holds(tmp_path: Path) -> None:
+    """Five steps from the same start; and a start at rest on a maximum, which stays there in exact arithmetic, too."""
+    path = tmp_path / "chaos.toml"
+    path.write_text(CHAOS.replace("400", "5"), encoding="utf-8")
+    problem = bv.single_level(f="-cos(x1)", x="x1", domain={"x1": (-1000000, 1000000)})
+    assert sorted(row.verdict for row in bv.verify(problem, bv.card(path), x0=[0.7]).claims) == ["holds", "refuted"]
+    path.write_text(CHAOS.replace("400", "30"), encoding="utf-8")
+    hill = bv.single_level(f="cos(x1) - 1", x="x1", domain={"x1": (-1000000, 1000000)})
+    assert [row.verdict for row in bv.verify(hill, bv.card(path), x0=[0.0]).claims][:1] == ["holds"]
+
+
+def test_what_float64_meets_elsewhere_holds_where_a_run_in_many_digits_meets_it(tmp_path: Path) -> None:
+    path = tmp_path / "chaos.toml"
+    path.write_text(CHAOS.replace("400", "60"), encoding="utf-8")
+    problem = bv.single_level(f="-cos(x1)", x="x1", domain={"x1": (-1000000, 1000000)})
+    below, above = bv.verify(problem, bv.card(path), x0=[0.5]).claims
+    assert (below.verdict, above.verdict) == ("holds", "refuted")
+    assert (below.reason or "").startswith("in 50 digits; in float64, too")
+    with mp.workdps(80):
+        x = mp.mpf(0.5)
+        for _ in range(60):
+            x -= 4 * mp.sin(x)
+        assert -mp.cos(x) < 0
+        assert below.measured == pytest.approx(float(-mp.cos(x)), rel=1e-12)
+
+
+@pytest.mark.parametrize(("start", "verdict"), [(0.9, "undecided"), (1.5, "holds")])
+def test_counts_of_a_run_that_rounding_leads_elsewhere(start: float, verdict: str, tmp_path: Path) -> None:
+    """A small gradient ends it: from 0.9 after 152 steps in float64, after 69 in truth; from 1.5 after 150."""
+    path = tmp_path / "chaos.toml"
+    text = CHAOS.replace("400", "200").replace("eta = {}", "eta = {}\neps = {}")
+    path.write_text(text.replace('"0"\n  right = "f(x[N])"', '"100"\n  right = "calls(grad_f)"'), encoding="utf-8")
+    problem = bv.single_level(f="-cos(x1)", x="x1", domain={"x1": (-1000000, 1000000)})
+    found = bv.verify(problem, bv.card(path), x0=[start], eps=0.05).claims[1]
+    assert found.verdict == verdict, found.reason

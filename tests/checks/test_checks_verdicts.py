@@ -22,7 +22,7 @@ from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.checks.evidence import confirm
 from bilevel_verify.checks.instances import hypotheses
 from bilevel_verify.checks.instances.premise import Premise
-from bilevel_verify.checks.judging import along, rows
+from bilevel_verify.checks.judging import along, conditions, rows
 from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import parse
@@ -513,7 +513,7 @@ def case_of(
     **more: Any,
 ) -> Any:
     run = SimpleNamespace(status=status, iterations=5, note="")
-    base = {"below_precision": "", "whole": False, "digits": None, "trajectory": None}
+    base = {"below_precision": "", "whole": False, "digits": None, "trajectory": None, "in_blocks": None}
     instance = SimpleNamespace(local=local)
     statement = Statement(kind="theorem", id="t", define=define or {})
     request = SimpleNamespace(card=card, statement=statement, method="m")
@@ -527,6 +527,7 @@ GOOD, BAD, UNKNOWN = (tally_of(place(m, a)) for m, a in ((0.1, True), (-0.1, Fal
 @pytest.fixture(autouse=True)
 def _digits_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "confirmed", lambda case, judged, reason: ("refuted", f"{reason}; confirmed"))
+    monkeypatch.setattr(rows, "is_carried", lambda case, iterates: True)
 
 
 @pytest.mark.parametrize(
@@ -753,8 +754,8 @@ def test_a_condition_is_given_by_proofs_of_all_its_letters(letters: Any, values:
     known = {name: SimpleNamespace(certainty=c, chosen=chosen) for name, (c, chosen) in letters.items()}
     case: Any = SimpleNamespace(resolved=SimpleNamespace(letters=known), request=SimpleNamespace(values=values))
     claim = Claim(id="c", over="step", chain=(link(),), given_by=("a", "b"))
-    assert along._is_given(case, claim) is given
-    assert along._is_given(case, replace(claim, given_by=())) is False
+    assert conditions.is_given(case, claim) is given
+    assert conditions.is_given(case, replace(claim, given_by=())) is False
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "checks"))
 
 from checks_own_cards import Tallied, ask
+from checks_own_sweeps import MAKERS
 
 SEED, ROUNDS = 20_000, 250
 
@@ -33,7 +34,7 @@ def run(seed: int, rounds: int, out: Path | None = None) -> Tallied:
     """Ask, and write down what was said."""
     clock = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        found = ask(seed, rounds, Path(folder))
+        found = ask(seed, rounds, Path(folder), MAKERS)
     text = text_of(found, seed, time.perf_counter() - clock)
     if out is not None:
         with out.open("a", encoding="utf-8") as file:

@@ -12,6 +12,7 @@ from bilevel_verify.checks.claims.claims import Judged, judge_claims
 from bilevel_verify.checks.claims.decide import Tally
 from bilevel_verify.checks.claims.facts import reads_iterates, rests_on_the_end
 from bilevel_verify.checks.claims.growth import stays_violated
+from bilevel_verify.checks.evidence.drift import DIGITS, DRIFT, MOST_CALLS, NO_RUN, drift, is_settled
 from bilevel_verify.checks.evidence.runs import rerun, run_of
 from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.solvers.coarseness import share_of
@@ -24,19 +25,13 @@ from bilevel_verify.truth.arithmetic.enclosure import weakest
 if TYPE_CHECKING:
     from bilevel_verify.checks.instances.case import Case
 
-DIGITS = 50
 HIGH_BITS = 512
-MOST_CALLS = 150_000
-"""Oracle calls of a run in many digits (some 5 seconds)."""
 SHORT = 100_000
 """Oracle calls of a run that is repeated as a whole to show that rounding breaks a relation (some 4 seconds)."""
 VISIBLE = 1e-15
 """Relative violation below which the run in 50 digits shows an equality, not a counterexample."""
 MET = 1e-30
 """Relative margin above which the run in 50 digits shows that a relation is met, whatever its rounding."""
-DRIFT = 1e-6
-"""Relative distance between two runs above which rounding does not disturb the points of the rougher one, it decides
-where they are."""
 FADES = 1e-6
 """A violation that shrinks by this factor from 16 to 50 digits fades with the rounding errors."""
 
@@ -54,7 +49,7 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
         found, run = _judged_again(case, judged, asked)
         if asked is not None and run.status not in ENDED and _may_hold(case, found.tally):
             found, run = _judged_again(case, judged, None)
-    except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError) as error:
+    except NO_RUN as error:
         if callable(case.request.method):
             return _beyond_rounding(case, judged, reason, error)
         kind = type(error).__name__
@@ -64,7 +59,7 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
     open_end = cut and rests_on_the_end(judged.claim) and not (broken and stays_violated(found))
     if open_end or (not broken and sum(run.counts.values()) >= MOST_CALLS):
         return "undecided", f"budget: {reason} in float64; the run in {DIGITS} digits is too long"
-    if not broken and not cut and _may_hold(case, tally) and _drift(case.run, run) <= DRIFT:
+    if not broken and not cut and _may_hold(case, tally) and drift(case.run, run) <= DRIFT:
         judged.tally.become(tally)
         return "holds", f"in {DIGITS} digits; {reason} in float64, by rounding"
     if not broken:
@@ -74,40 +69,24 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
     rounds = _rounds(case, run, DIGITS) if callable(case.request.method) else ""
     if rounds:
         return "undecided", f"precision: {reason}; the solver may round in {DIGITS} digits, too: {rounds}"
-    if _drift(case.run, run) > DRIFT and not _is_settled(case, run, asked):
+    if drift(case.run, run) > DRIFT and not is_settled(case, run, asked):
         return "undecided", f"precision: {reason} in {DIGITS} digits, too, and rounding decides where the iterates are"
     return "refuted", f"{reason}; confirmed in {DIGITS} digits"
 
 
-def _drift(one: Run | None, other: Run) -> float:
-    """Largest distance between entries of the same names and indices of two runs, relative to their size."""
-    if one is None:
-        return math.inf
-    rows = {index: row for row, index in enumerate(zip(one.trace.epoch, one.trace.k))}
-    pairs = [(rows[index], row) for row, index in enumerate(zip(other.trace.epoch, other.trace.k)) if index in rows]
-    largest = 0.0
-    for name, values in other.trace.sequences.items():
-        known = one.trace.sequences.get(name)
-        if known is None:
-            continue
-        for mine, row in pairs:
-            with np.errstate(all="ignore"):  # entries that a method does not define, or that overflowed
-                gaps = np.abs(np.asarray(known[mine] - values[row], dtype=np.float64))
-            sizes = 1.0 + np.abs(np.asarray(values[row], dtype=np.float64))
-            largest = max(largest, float(np.max((gaps / sizes)[np.isfinite(gaps)], initial=0.0)))
-    return largest
+def met_elsewhere(case: Case, judged: Judged) -> tuple[Verdict, str]:
+    """The word on a relation that a run in floats meets which rounding has led elsewhere: that of exact arithmetic.
 
-
-def _is_settled(case: Case, run: Run, iterations: int | None) -> bool:
-    """Whether twice as many digits leave the iterates of a run in many digits where they are.
-
-    Rounding errors that grow from pass to pass as far as to move the iterates of a run in float64 altogether may do so
-    to those of a run in 50 digits, only later.
+    ``holds`` if the run in many digits meets it too, and twice as many digits leave its iterates where they are.
     """
     try:
-        return _drift(run, rerun(case, 2 * DIGITS, MOST_CALLS, iterations).run) <= DRIFT
-    except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError):
-        return False
+        found, run = _judged_again(case, judged, None)
+        if run.status in ENDED and _may_hold(case, found.tally) and is_settled(case, run, None):
+            judged.tally.become(found.tally)
+            return "holds", f"in {DIGITS} digits; in float64, too, where rounding moves the iterates"
+    except NO_RUN:
+        pass
+    return "undecided", "precision: it holds in float64, where rounding decides where the iterates are"
 
 
 def _judged_again(case: Case, judged: Judged, iterations: int | None) -> tuple[Judged, Run]:
@@ -144,7 +123,7 @@ def _rounds(case: Case, found: Run, digits: int) -> str:
     what = "answers" if any(found.counts.values()) else "start"
     try:
         other = run_of(case, digits=digits, record="all", budget={"calls": MOST_CALLS}, disturbed=what)
-    except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError) as error:
+    except NO_RUN as error:
         return f"it does not run with other {what} ({error})"
     rows, moved = np.asarray(found.trace.x), np.asarray(other.trace.x)
     if any(bool(np.all(a == b)) for a, b in zip(rows[1:], moved[1:])):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilevel_verify.checks.claims.recorded import RecordedRun
-from bilevel_verify.checks.evidence import confirm
+from bilevel_verify.checks.evidence import drift
 from bilevel_verify.checks.evidence.runs import rerun
 from bilevel_verify.methods.run import ENDED
 
@@ -79,7 +79,7 @@ def in_many_digits(case: Case, iterations: int) -> RecordedRun:
     first = rerun(case, case.digits, MOST_CALLS, iterations)
     asked = (case.request.options.get("digits") or 0) >= case.digits
     if iterations == ITERATIONS and (asked or len(first.epochs) == 1):
-        found = first if first.run.status in ENDED else rerun(case, case.digits, confirm.MOST_CALLS)
+        found = first if first.run.status in ENDED else rerun(case, case.digits, drift.MOST_CALLS)
         if found.run.status in ENDED and not found.thinned:
             case.whole = True
             return found

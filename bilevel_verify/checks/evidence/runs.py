@@ -5,6 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bilevel_verify.checks.claims.recorded import RecordedRun
 from bilevel_verify.checks.instances.case import Case
 from bilevel_verify.checks.solvers.running import LITERAL, letters_of_method, make_run, method_name, restarts_of
@@ -34,31 +37,44 @@ def run_of(case: Case, **more: Any) -> Run:
     ----------
     more : options that win over those of the request (``seed``, ``digits``, ``budget`` ...).
     """
-    request = case.request
-    options = {**request.options, "eps": case.eps, **more}
-    parameters: dict[str, float | Fraction] = dict(case.resolved.parameters)
-    if "digits" in more:
-        parameters |= case.resolved.precise_parameters()
-    key = None
-    if not callable(request.method):
-        name = method_name(request.method, request.statement)
-        what = request.statement.algorithm if name == "literal" else name
-        letters = letters_of_method(name) or set(parameters)
-        numbers = sorted((n, str(p)) for n, p in parameters.items() if n in letters)
-        said = sorted((n, str(o)) for n, o in options.items() if n != "seed" or _is_random(name))
-        ingredients = (request.card.key, request.card.digest, what, numbers, said)
-        key = f"{case.problem.content_hash()} {ingredients} {case.instance.start.tolist()}"
+    if callable(case.request.method):
+        return run_from(case, case.instance.start, **more)
+    key = key_of(case, **more)
     if key in _RUNS:
         _RUNS[key] = _RUNS.pop(key)  # the run that was not asked for longest goes first
         return _RUNS[key]
-    run = make_run(
-        case.problem, request.card, request.statement, request.method, parameters, case.instance.start, **options
-    )
-    if key is not None:
-        _RUNS[key] = run
-        while len(_RUNS) > 1 and sum(len(one.trace) + 1 for one in _RUNS.values()) > ROWS_KEPT:
-            _RUNS.pop(next(iter(_RUNS)))
+    run = _RUNS[key] = run_from(case, case.instance.start, **more)
+    while len(_RUNS) > 1 and sum(len(one.trace) + 1 for one in _RUNS.values()) > ROWS_KEPT:
+        _RUNS.pop(next(iter(_RUNS)))
     return run
+
+
+def run_from(case: Case, start: NDArray[np.float64], **more: Any) -> Run:
+    """The run of a case from a start, made anew."""
+    request = case.request
+    parameters, options = _asked(case, more)
+    return make_run(case.problem, request.card, request.statement, request.method, parameters, start, **options)
+
+
+def key_of(case: Case, **more: Any) -> str:
+    """What tells the run of a case by a method of the package, or by printed steps, from others."""
+    request = case.request
+    parameters, options = _asked(case, more)
+    name = method_name(request.method, request.statement)
+    what = request.statement.algorithm if name == "literal" else name
+    letters = letters_of_method(name) or set(parameters)
+    numbers = sorted((n, str(p)) for n, p in parameters.items() if n in letters)
+    said = sorted((n, str(o)) for n, o in options.items() if n != "seed" or _is_random(name))
+    ingredients = (request.card.key, request.card.digest, what, numbers, said)
+    return f"{case.problem.content_hash()} {ingredients} {case.instance.start.tolist()}"
+
+
+def _asked(case: Case, more: dict[str, Any]) -> tuple[dict[str, float | Fraction], dict[str, Any]]:
+    """The parameters of a run, in many digits where it is one in many digits, and its options."""
+    parameters: dict[str, float | Fraction] = dict(case.resolved.parameters)
+    if "digits" in more:
+        parameters |= case.resolved.precise_parameters()
+    return parameters, {**case.request.options, "eps": case.eps, **more}
 
 
 def _is_random(name: str | None) -> bool:

@@ -15,6 +15,7 @@ from bilevel_verify.checks.instances.functions import ProblemFunctions
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.instances.tabulate import symbols_in, tabulate
+from bilevel_verify.checks.judging.conditions import is_given
 from bilevel_verify.checks.judging.rows import row_of, verdict_of
 from bilevel_verify.checks.judging.seeds import probability_rows
 from bilevel_verify.checks.requests.request import assumed
@@ -190,20 +191,12 @@ def _judge_conditions(case: Case) -> None:
     assert case.trajectory is not None
     for entry in assumed(case.request.card, case.request.statement):
         claims = [claim for claim in entry.claims if claim.over in ("step", "epoch", "run") and not claim.is_order]
-        for claim in [claim for claim in claims if _is_given(case, claim)]:
+        for claim in [claim for claim in claims if is_given(case, claim)]:
             claims.remove(claim)
             text = f"{entry.id}, {claim.id}: {claim.chain[0]}"
             case.premises.append(Premise(text, "holds", "", "proved", f"proof of {', '.join(claim.given_by)}"))
         for judged in _judged(case, claims):
             case.premises.append(_premise_of(entry.id, judged))
-
-
-def _is_given(case: Case, claim: Claim) -> bool:
-    """Whether the letters of the claim were obtained by a proof of it (a number of the user's own proves nothing)."""
-    letters = case.resolved.letters
-    known = [letters[name] for name in claim.given_by if name in letters and name not in case.request.values]
-    proved = [letter for letter in known if letter.certainty in ("proved", "certified") and not letter.chosen]
-    return bool(claim.given_by) and len(proved) == len(claim.given_by)
 
 
 def _premise_of(condition: str, judged: Judged) -> Premise:

@@ -11,6 +11,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from bilevel_verify.checks.claims.claims import Judged
+from bilevel_verify.checks.claims.values import ends
 from bilevel_verify.constants.bound.constant import Constant
 from bilevel_verify.constants.papers import set_for
 from bilevel_verify.language import parse
@@ -40,7 +41,8 @@ def by_definition(case: Case, judged: Judged) -> str | None:
     """Why a relation holds for all points by what a constant is, or None.
 
     Only on one level, for all pairs of points of the domain, without a condition; the constant is certified, it is the
-    one of this problem (a number given by hand is none), and it is defined as the norm of that derivative alone.
+    one of this problem or a number given by hand that is certainly no smaller, and it is defined as the norm of that
+    derivative alone.
     """
     claim, link = judged.claim, judged.link
     if case.problem.kind in ("bilevel", "minimax"):
@@ -86,10 +88,16 @@ def _given(case: Case, name: str) -> bool:
     return letter is None or letter.source != "constants" or letter.chosen or name in case.request.values
 
 
+def _is_larger(case: Case, name: str, constant: Constant) -> bool:
+    """Whether a number in the place of a constant is certainly as large as what is certified: it is a bound, too."""
+    letter = case.resolved.letters.get(name)
+    return letter is not None and bool(ends(letter.for_check)[0] >= constant.value)
+
+
 def _order(case: Case, name: str, constant: Constant) -> str:
-    """The derivative of f whose norm a constant of this problem is; empty if it is none, or given by hand."""
+    """The derivative of f whose norm a constant bounds; empty if it is none, or a number given by hand may be none."""
     spec = case.request.card.letters.get(name)
-    if spec is None or _given(case, name) or not constant.certified:
+    if spec is None or not constant.certified or (_given(case, name) and not _is_larger(case, name, constant)):
         return ""
     known = spec.definition or set_for(case.instance.paper, case.problem.kind)
     defined = known.names.get(spec.name if spec.definition else spec.called or spec.name)

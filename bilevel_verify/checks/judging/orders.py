@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite, log
+from math import inf, isfinite, log
 
 from bilevel_verify.checks.verdicts.verdict import Verdict
 
@@ -55,6 +55,7 @@ def judge_order(
     *,
     two_sided: bool = False,
     soft: bool = False,
+    counted: bool = True,
 ) -> Rate:
     """Compare the growth of ``counts`` with that of ``bound`` along ``driver``.
 
@@ -65,6 +66,8 @@ def judge_order(
     bound : the expression inside the order symbol at the same places, positive.
     two_sided : for ``Theta``: growing too slowly is judged as well.
     soft : for ``softO``: a power of the logarithm of the driver above the exponent is allowed.
+    counted : whether ``counts`` is what was measured, or, for a lower bound, ``bound``. Whole numbers there are taken
+        to be rounded ones: they are inconsistent only if no rounding explains it.
 
     Raises
     ------
@@ -82,6 +85,8 @@ def judge_order(
     exponent = expected[-1]
     hidden = soft and _logarithmic(driver, excess)
     verdict, reason = _verdict(excess, (low, high), two_sided, hidden)
+    if verdict == "inconsistent" and _explained_by_rounding(driver, counts, bound, counted):
+        verdict, reason = "uninformative", f"{reason}, as whole numbers may that are rounded"
     warning = _thin(driver, len(slopes))
     return Rate(
         verdict,
@@ -98,6 +103,25 @@ def judge_order(
 
 def local_slopes(driver: Sequence[float], values: Sequence[float]) -> list[float]:
     return [log(b / a) / log(d / c) for a, b, c, d in zip(values, values[1:], driver, driver[1:])]
+
+
+def _explained_by_rounding(
+    driver: Sequence[float], counts: Sequence[float], bound: Sequence[float], counted: bool
+) -> bool:
+    """Whether one of the last two excesses is no more than what numbers that were rounded to whole ones may show."""
+    measured = counts if counted else bound
+    if not all(float(value).is_integer() for value in measured):
+        return False
+    for place in (-1, -2):
+        a, b, gap = measured[place - 1], measured[place], log(driver[place] / driver[place - 1])
+        fixed = bound if counted else counts
+        other = log(fixed[place] / fixed[place - 1]) / gap
+        least = log(max(min((b - 1) / a, b / (a + 1)), 1e-300)) / gap - other
+        most = (log(max(b / (a - 1), (b + 1) / a)) / gap if a > 1 else inf) - other
+        low, high = (least, most) if counted else (-most, -least)
+        if low <= ABOVE and high >= -ABOVE:
+            return True
+    return False
 
 
 def _interval(excess: Sequence[float]) -> tuple[float, float, float]:

@@ -9,9 +9,10 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 from bilevel_verify.checks.claims.claims import Judged
-from bilevel_verify.checks.claims.facts import rests_on_the_end
+from bilevel_verify.checks.claims.facts import reads_iterates, rests_on_the_end
 from bilevel_verify.checks.claims.growth import stays_violated
-from bilevel_verify.checks.evidence.confirm import confirmed
+from bilevel_verify.checks.evidence.confirm import confirmed, met_elsewhere
+from bilevel_verify.checks.evidence.drift import is_carried
 from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
@@ -53,9 +54,21 @@ def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, st
     claimed = as_claimed(case, judged.claim, (verdict, reason), judged.link)
     if claimed[0] == "refuted":
         return _publish(case, judged, along_run, claimed[1])
+    if claimed[0] == "holds" and along_run and _is_elsewhere(case, judged.claim):
+        return met_elsewhere(case, judged)
     if claimed[0] == "holds" and case.instance.local:
         return "holds", "local constants"
     return claimed
+
+
+def _is_elsewhere(case: Case, claim: Claim) -> bool:
+    """Whether a relation may hold along a run in floats only since rounding errors have led it elsewhere.
+
+    A solver of the user is looked at as it is, in its own arithmetic.
+    """
+    if case.run is None or case.digits is not None or case.in_blocks is not None or callable(case.request.method):
+        return False
+    return not is_carried(case, reads_iterates(claim))
 
 
 def as_claimed(case: Case, claim: Claim, outcome: tuple[Verdict, str], *links: Link) -> tuple[Verdict, str]:

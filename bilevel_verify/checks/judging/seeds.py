@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bilevel_verify.checks.claims.claims import Judged, judge_claims
 from bilevel_verify.checks.claims.values import ends
-from bilevel_verify.checks.evidence.confirm import DIGITS, HIGH_BITS, MOST_CALLS, is_visible
+from bilevel_verify.checks.evidence.confirm import HIGH_BITS, is_visible
+from bilevel_verify.checks.evidence.drift import DIGITS, MOST_CALLS
 from bilevel_verify.checks.evidence.runs import recorded
 from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.instances.functions import ProblemFunctions

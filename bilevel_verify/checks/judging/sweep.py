@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bilevel_verify.checks.claims.claims import all_claims
 from bilevel_verify.checks.claims.facts import needs_epochs
 from bilevel_verify.checks.claims.recorded import HOW
-from bilevel_verify.checks.claims.values import ends
+from bilevel_verify.checks.claims.values import EvaluationError, conjunction, ends
 from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.judging.orders import Rate, judge_order
 from bilevel_verify.checks.judging.rows import as_claimed, marks_of, plain_row, readings_of, seen_in_digits
@@ -82,16 +82,19 @@ def _judge_link(claim: Claim, link: Link, number: int, series: list[Case], lette
         return _row(claim, link, number, series, [], blocked, None)
     rate: Rate | None = None
     samples: list[Sample] = []
+    within: list[Case] = []
     outcome: tuple[Verdict, str]
     try:
         with precision(exact.BITS):
-            samples = sorted((_sample(claim, link, case, letter) for case in series), key=lambda s: s.driver)
-        outcome, rate = _judge(link, samples)
+            within = [case for case in series if _is_meant(claim, case)]
+            samples = sorted((_sample(claim, link, case, letter) for case in within), key=lambda s: s.driver)
+        short = _left_out(series, within, letter)
+        outcome, rate = (short, None) if short is not None else _judge(link, samples)
         if series[-1].below_precision:
             outcome = outcome[0], "; ".join(part for part in (outcome[1], seen_in_digits(series[-1])) if part)
     except (ArithmeticError, ValueError) as error:
         outcome = ("undecided", f"precision: {error}")
-    return _row(claim, link, number, series, samples, as_claimed(series[-1], claim, outcome), rate)
+    return _row(claim, link, number, within or series, samples, as_claimed(series[-1], claim, outcome), rate)
 
 
 def _blocked(series: list[Case], claim: Claim) -> tuple[Verdict, str] | None:
@@ -136,39 +139,76 @@ def _place(case: Case) -> str:
     return ", ".join(f"{name} = {number:g}" for name, number in case.member.items())
 
 
+def _is_meant(claim: Claim, case: Case) -> bool:
+    """Whether the conditions of an order claim are true on an instance of the sweep: the others are not counted.
+
+    Raises
+    ------
+    EvaluationError : a condition that the enclosures do not decide.
+    """
+    if not claim.where:
+        return True
+    evaluator, place = case.evaluator(claim), _place_for(claim, case)
+    answer = conjunction([evaluator.answer(condition.tree, place) for condition in claim.where])
+    if answer is None:
+        raise EvaluationError("a condition of the claim is not decided")
+    return answer
+
+
+def _left_out(series: list[Case], within: list[Case], letter: str) -> tuple[Verdict, str] | None:
+    """Why what the conditions of a claim leave of a sweep shows no rate; None where it may."""
+    if len(within) == len(series):
+        return None
+    if not within:
+        return "not applicable", "vacuous: the conditions of the claim hold on no instance of the sweep"
+    ends = [max(driver_of(case, letter) for case in cases) for cases in (series, within)]
+    if len(within) < 2 or ends[1] < ends[0]:  # on a bounded range everything is O(1)
+        return "uninformative", "the conditions of the claim leave out the end of the sweep, or all but one of it"
+    return None
+
+
 def _judge(link: Link, samples: list[Sample]) -> tuple[tuple[Verdict, str], Rate | None]:
     if any(b.driver <= a.driver for a, b in itertools.pairwise(samples)):
         return ("uninformative", "the driver of the sweep does not grow"), None
-    symbol = _symbol(link)
-    counts = [s.count for s in samples]
-    bounds = [s.bound for s in samples]
-    if symbol == "Omega":
-        counts, bounds = bounds, counts
+    symbol, side, upper, lower = _asserted(link)
+    if not upper and not lower:
+        return ("uninformative", f"{link.op} with {symbol}() bounds nothing: write <= O(...) or >= Omega(...)"), None
+    left, right = [s.count for s in samples], [s.bound for s in samples]
+    counts, bounds = (left, right) if upper is (side == "right") else (right, left)
     drivers = [s.driver for s in samples]
-    rate = judge_order(drivers, counts, bounds, two_sided=symbol == "Theta", soft=symbol == "softO")
+    soft = symbol == "softO"
+    rate = judge_order(drivers, counts, bounds, two_sided=upper and lower, soft=soft, counted=upper)
     return (rate.verdict, rate.reason), rate
 
 
-def _symbol(link: Link) -> str:
-    for side in (link.right, link.left):
-        if isinstance(side.tree, tree.Call) and side.tree.function in ORDER_SYMBOLS:
-            return side.tree.function
-    return "O"
+def _asserted(link: Link) -> tuple[str, str, bool, bool]:
+    """The order symbol, the side where it stands, and whether the other side is bounded from above and from below."""
+    right, left = _symbol(link.right.tree), _symbol(link.left.tree)
+    symbol = right or left or "Theta"  # a link without one grows as its relation says
+    side = "left" if left is not None and right is None else "right"
+    below, above = (("<=", "<", "=="), (">=", ">", "=="))[:: 1 if side == "right" else -1]
+    return symbol, side, symbol != "Omega" and link.op in below, symbol in ("Omega", "Theta") and link.op in above
+
+
+def _symbol(node: tree.Node) -> str | None:
+    return node.function if isinstance(node, tree.Call) and node.function in ORDER_SYMBOLS else None
 
 
 def inside_order(node: tree.Node) -> tree.Node:
     """What stands inside an order symbol; the tree itself where there is none."""
-    if isinstance(node, tree.Call) and node.function in ORDER_SYMBOLS:
-        return node.arguments[0]
-    return node
+    return node.arguments[0] if isinstance(node, tree.Call) and _symbol(node) is not None else node
 
 
 def _sample(claim: Claim, link: Link, case: Case, letter: str) -> Sample:
     evaluator = case.evaluator(claim)
-    epoch = _epoch_for(claim, case)
-    place = {} if epoch is None else {"t": epoch}
+    place = _place_for(claim, case)
     middle: Callable[[tree.Node], float] = lambda node: _middle(evaluator.scalar(inside_order(node), place))
     return Sample(driver_of(case, letter), middle(link.left.tree), middle(link.right.tree))
+
+
+def _place_for(claim: Claim, case: Case) -> dict[str, int]:
+    epoch = _epoch_for(claim, case)
+    return {} if epoch is None else {"t": epoch}
 
 
 def driver_of(case: Case, letter: str) -> float:
