@@ -70,7 +70,9 @@ def _of_case(case: Case, folder: Path, quick: bool) -> list[Row]:
     slow = {name: turn for name, turn in turns.items() if name.startswith("lambdify")}
     times = interleaved({"ours": partial(run, outer), **fast}, rounds) | interleaved(slow, 2)
     each = {name: t / few.get(name, outer) for name, t in times.items()}
-    rows = [Row(f"{case.name}: ours, per gradient", 1e9 * each["ours"] / 303, "ns")]
+    rival = next(name for name in others if name in each)
+    beside = 1e9 * each[rival] / 303
+    rows = [Row(f"{case.name}: ours, per gradient", 1e9 * each["ours"] / 303, "ns", rival=rival, beside=beside)]
     for name, loop in others.items():
         slower = name.startswith("lambdify")
         target = _target(name, d)
@@ -79,7 +81,7 @@ def _of_case(case: Case, folder: Path, quick: bool) -> list[Row]:
             rows.append(missing(what, loop, target, at_least=slower))
             continue
         ratio = each[name] / each["ours"] if slower else each["ours"] / each[name]
-        rows.append(Row(what, ratio, "x", target, slower, f"same x to {gaps[name]:.0e}"))
+        rows.append(Row(what, ratio, "x", target, slower, f"same x to {gaps[name]:.0e}", name, 1.0))
     return rows
 
 
@@ -110,5 +112,6 @@ def batches(quick: bool = False) -> Section:
         best["batch"] = min(best["batch"], middle - begin)
         best["one after the other"] = min(best["one after the other"], time.perf_counter() - middle)
     ratio = best["one after the other"] / best["batch"]
-    row = Row(f"{count} starts, {outer} outer steps each: faster as a batch", ratio, "x", note="wall-clock time")
+    what, rival = f"{count} starts, {outer} outer steps each: faster as a batch", "one after the other"
+    row = Row(what, ratio, "x", note="wall-clock time", rival=rival, beside=1.0)
     return Section("many starts in one call", (row,), ("depends on how many processors are free",))
