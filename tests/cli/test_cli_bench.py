@@ -132,7 +132,8 @@ def test_every_other_row_has_a_rival_of_the_same_run(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(growth, "in_a_process", lambda what, number, cache: _Counted(ready=2.0, number=number))
     monkeypatch.setattr(growth.subprocess, "run", lambda *_, **__: done)
     monkeypatch.setattr(growth, "yardstick", lambda: 1.0)
-    monkeypatch.setattr(certified, "certified_cases", lambda small=certified.certified_cases()[:1]: small)
+    first = certified.certified_cases()[:1]
+    monkeypatch.setattr(certified, "certified_cases", lambda: first)
     for room in (loops, steppers):
         monkeypatch.setattr(room, "interleaved", lambda turns, rounds: dict.fromkeys(turns, 1.0))
         monkeypatch.setattr(room, "can_compile", lambda: True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.constants.calculus.symmetry import Classes
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.linalg import quick_algebra
 from bilevel_verify.numbers.rounding import Array
@@ -73,11 +74,13 @@ class Cuts:
     """Where a search may cut its boxes.
 
     ``split`` : variables that may be split (all by default). ``slopes`` : where given, a search that lasts cuts where
-    the change across a box is largest instead of along the widest side.
+    the change across a box is largest instead of along the widest side. ``alike`` : classes of variables that may
+    change places: of the boxes that a search cuts, it keeps those where they can ascend.
     """
 
     split: Array | None = None
     slopes: Slopes | None = None
+    alike: Classes = ()
 
 
 NOTHING, ANYWHERE = Known(), Cuts()
@@ -105,6 +108,7 @@ def supremum(
     slopes = cuts.slopes
     search = _Search(bound, sample, lo, hi, tolerance, known.floor, cuts.split)
     search.slopes = slopes if search.lo.shape[1] > FEW else None
+    search.alike = cuts.alike
     while search.boxes < budget and search.step(min(2048, max(64, budget - search.boxes))):
         if search.boxes > max(budget // 4, 12 * LEAST_BATCH) and float(search.upper.max()) >= known.ceiling:
             break
@@ -126,6 +130,7 @@ class _Search:
     ) -> None:
         self.bound, self.sample, self.tolerance = bound, sample, tolerance
         self.slopes: Slopes | None = None
+        self.alike: Classes = ()
         self.lo, self.hi = np.atleast_2d(lo).astype(float), np.atleast_2d(hi).astype(float)
         self.split = np.ones(self.lo.shape[1], dtype=bool) if split is None else split
         with np.errstate(invalid="ignore"):
@@ -156,7 +161,7 @@ class _Search:
         if len(chosen) > most:
             order = np.argpartition(-self.upper[chosen], most - 1)[:most]
             chosen = chosen[order]
-        fresh_lo, fresh_hi, parents = self._pieces(chosen)
+        fresh_lo, fresh_hi, parents = self._in_order(*self._pieces(chosen))
         with quick_algebra():
             bounds = _checked(self.bound(fresh_lo, fresh_hi))
         bounds = np.minimum(bounds, self.upper[parents])
@@ -184,6 +189,14 @@ class _Search:
             if len(lo) >= LEAST_BATCH:
                 break
         return lo, hi, parents
+
+    def _in_order(self, lo: Array, hi: Array, parents: NDArray[np.intp]) -> tuple[Array, Array, NDArray[np.intp]]:
+        """The boxes with a point at which the values of every class ascend."""
+        kept = np.ones(len(lo), dtype=bool)
+        for members in self.alike:
+            least = np.maximum.accumulate(lo[:, members], axis=1)  # what an ascending point has there at least
+            kept &= (least <= hi[:, members]).all(axis=1)
+        return lo[kept], hi[kept], parents[kept]
 
     def _widths(self, lo: Array, hi: Array) -> Array:
         with np.errstate(invalid="ignore"):
