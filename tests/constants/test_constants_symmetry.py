@@ -11,7 +11,7 @@ import sympy
 
 import bilevel_verify as bv
 from bilevel_verify.constants import constants
-from bilevel_verify.constants.calculus.symmetry import interchangeable
+from bilevel_verify.constants.calculus.symmetry import Alike, interchangeable
 from bilevel_verify.constants.formula.domain import domain_of
 from bilevel_verify.constants.formula.structure import structure_of
 from bilevel_verify.constants.search.branch import Cuts, Known, _Search, supremum
@@ -51,7 +51,26 @@ PRODUCT = "log(2 + sin(x1*x2*x3*x4))"
     ],
 )
 def test_which_variables_may_change_places(f: str, more: dict[str, Any], found: Any) -> None:
-    assert classes(f, **more) == found
+    assert tuple(one.members for one in classes(f, **more)) == found
+
+
+@pytest.mark.parametrize(
+    ("f", "more", "signs"),
+    [
+        (PRODUCT, {}, [2]),
+        (f"{PRODUCT} + x1**2 + x2**2 + x3**2 + x4**2", {}, [2]),
+        (f"{PRODUCT} + x1*x2*x3 + x1*x2*x4 + x1*x3*x4 + x2*x3*x4", {}, [0]),
+        (f"{PRODUCT} + x1 + x2 + x3 + x4", {}, [0]),
+        (f"{PRODUCT} + x1*x2", {}, [2, 2]),
+        (f"{PRODUCT} + x1*x2 + x1*x3 + x1*x4 + x2*x3 + x2*x4 + x3*x4", {}, [0]),
+        (f"{PRODUCT} + x1*x3 + x1*x4 + x2*x3 + x2*x4", {}, [0, 0]),
+        ("log(2 + cos(x1*x2*x3*x4))", {}, [1]),
+        ("log(2 + sin(x1**2*x2**2*x3*x4))", {}, [1, 2]),
+        (PRODUCT, dict.fromkeys(NAMES, (-1.0, 2.0)), [0]),
+    ],
+)
+def test_which_signs_may_change(f: str, more: dict[str, Any], signs: list[int]) -> None:
+    assert [one.signs for one in classes(f, **more)] == signs
 
 
 def symmetric(seed: int) -> tuple[Any, Any, int]:
@@ -80,11 +99,32 @@ def test_what_is_left_carries_the_supremum(seed: int) -> None:
     best = float(value(grid).max())
     lo, hi = -np.ones(n), np.ones(n)
     options = (lo, hi, 1e-3, 6000, Known(-np.inf))
-    kept = supremum(bound, value, *options, Cuts(alike=((0, 1, 2),)))
+    kept = supremum(bound, value, *options, Cuts(alike=(Alike((0, 1, 2)),)))
     every = supremum(bound, value, *options)
     assert kept.upper >= best
     assert kept.lower <= best + 1.0
     assert kept.upper <= every.upper + 1e-9  # six times as many boxes for the part that counts
+
+
+@pytest.mark.parametrize(("members", "signs"), [((0, 1, 2), 1), ((0, 1, 2), 2), ((1, 3), 2), ((0, 1, 2, 3), 1)])
+def test_every_point_has_its_like_in_a_box_that_is_kept(members: tuple[int, ...], signs: int) -> None:
+    """All points with whole coordinates and all that permutations and changes of signs make of them, one by one."""
+    points = np.array(list(itertools.product(range(-2, 3), repeat=4)), dtype=float)
+    search = _Search(
+        lambda lo, hi: np.ones(len(lo)), lambda z: np.ones(len(z)), np.full(4, -2.0), np.full(4, 2.0), 0, 0, None
+    )
+    search.alike = (Alike(members, signs),)
+    _, _, kept = search._in_order(points, points, np.arange(len(points)))
+    left = {tuple(points[k]) for k in kept}
+    changes = [s for s in itertools.product((1, -1), repeat=len(members)) if signs == 1 or np.prod(s) == 1]
+    for point in points:
+        likes = set()
+        for order, change in itertools.product(itertools.permutations(members), changes):
+            like = point.copy()
+            like[list(members)] = point[list(order)] * change
+            likes.add(tuple(like))
+        assert likes & left
+    assert len(left) < len(points) / 2
 
 
 def test_boxes_that_only_touch_the_order_are_kept() -> None:
@@ -92,7 +132,7 @@ def test_boxes_that_only_touch_the_order_are_kept() -> None:
     value = lambda z: -np.abs(z).sum(-1)
     bound = lambda lo, hi: -np.maximum(0.0, np.maximum(lo, -hi)).sum(-1)
     lo, hi = -np.ones(4), np.ones(4)
-    found = supremum(bound, value, lo, hi, 1e-3, 500, Known(-np.inf), Cuts(alike=((0, 1, 2, 3),)))
+    found = supremum(bound, value, lo, hi, 1e-3, 500, Known(-np.inf), Cuts(alike=(Alike((0, 1, 2, 3)),)))
     assert found.upper == 0.0
 
 
@@ -104,7 +144,7 @@ def test_a_box_is_kept_where_it_has_an_ascending_point(classes: Any) -> None:
     search = _Search(
         lambda lo, hi: np.ones(len(lo)), lambda z: np.ones(len(z)), *np.array([[0.0] * 4, [3.0] * 4]), 0, 0, None
     )
-    search.alike = classes
+    search.alike = tuple(Alike(members) for members in classes)
     numbers = np.arange(300)
     _, _, kept = search._in_order(ends[..., 0], ends[..., 1], numbers)
 

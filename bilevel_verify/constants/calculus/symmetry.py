@@ -2,22 +2,30 @@
 
 If exchanging any two variables of a class leaves the function, the box and every block of the derivative as they are,
 the norm of the derivative at a point is that at the point with the values of the class sorted. So the part of the box
-where they ascend carries the supremum: one of 120 parts of it for five variables.
+where they ascend carries the supremum: one of 120 parts of it for five variables. Where signs may change, too, it is a
+chamber of these reflections: ascending with ``x_1 >= 0`` (any sign), or with ``x_1 + x_2 >= 0`` (two signs together:
+make all but the least in absolute value positive).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.structure import Structure
 
-Classes = tuple[tuple[int, ...], ...]
+
+class Alike(NamedTuple):
+    """Numbers of variables that may change places, ascending; how many signs may change together (0: none)."""
+
+    members: tuple[int, ...]
+    signs: int = 0
 
 
-def interchangeable(structure: Structure, domain: Domain, blocks: Sequence[Sequence[int]]) -> Classes:
-    """The classes of at least two variables, each ascending.
+def interchangeable(structure: Structure, domain: Domain, blocks: Sequence[Sequence[int]]) -> tuple[Alike, ...]:
+    """The classes of at least two variables.
 
     Parameters
     ----------
@@ -33,7 +41,26 @@ def interchangeable(structure: Structure, domain: Domain, blocks: Sequence[Seque
                 break
         else:
             classes.append([i])
-    return tuple(tuple(members) for members in classes if len(members) > 1)
+    found = [tuple(members) for members in classes if len(members) > 1]
+    return tuple(Alike(members, _signs(structure, domain, members)) for members in found)
+
+
+def _signs(structure: Structure, domain: Domain, members: tuple[int, ...]) -> int:
+    """How many signs of a class may change together: one, two, or none (0)."""
+    for count in (1, 2):
+        if _even(structure, domain, members[:count]):
+            return count
+    return 0
+
+
+def _even(structure: Structure, domain: Domain, changed: tuple[int, ...]) -> bool:
+    """Whether the other signs of some variables that stand in no ridge leave the function and the box as they are."""
+    if any(domain.lo[i] != -domain.hi[i] or structure.linear.get(i, 0) != 0 for i in changed):
+        return False
+    if any((a in changed) != (b in changed) and entry != 0 for (a, b), entry in structure.quadratic.items()):
+        return False
+    turned = {structure.variables[i]: -structure.variables[i] for i in changed}
+    return bool(structure.rest is None or structure.rest.xreplace(turned) == structure.rest)
 
 
 def _alike(structure: Structure, domain: Domain, blocks: Sequence[Sequence[int]], i: int, j: int) -> bool:

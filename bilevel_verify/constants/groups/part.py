@@ -16,7 +16,7 @@ from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.calculus import exact
 from bilevel_verify.constants.calculus.affine_variables import faces
 from bilevel_verify.constants.calculus.forms import Form, defined
-from bilevel_verify.constants.calculus.symmetry import Classes, interchangeable
+from bilevel_verify.constants.calculus.symmetry import Alike, interchangeable
 from bilevel_verify.constants.formula import smoothness
 from bilevel_verify.constants.formula.domain import Domain, one_period
 from bilevel_verify.constants.formula.piecewise import PiecewiseScalar
@@ -357,7 +357,7 @@ class Part(Group):
             self.named(found.where),
         )
 
-    def alike(self, domain: Domain, slots: str) -> Classes:
+    def alike(self, domain: Domain, slots: str) -> tuple[Alike, ...]:
         """Variables that may change places, where there are so many that every search lasts."""
         blocks = [self.model.slots(s) for s in set(slots)]
         return interchangeable(self.structure, domain, blocks) if self.n > FEW else ()

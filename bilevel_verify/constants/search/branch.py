@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.constants.calculus.symmetry import Classes
+from bilevel_verify.constants.calculus.symmetry import Alike
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.linalg import quick_algebra
 from bilevel_verify.numbers.rounding import Array
@@ -75,12 +75,12 @@ class Cuts:
 
     ``split`` : variables that may be split (all by default). ``slopes`` : where given, a search that lasts cuts where
     the change across a box is largest instead of along the widest side. ``alike`` : classes of variables that may
-    change places: of the boxes that a search cuts, it keeps those where they can ascend.
+    change places: of the boxes that a search cuts, it keeps those where they can ascend (and signs be as they may).
     """
 
     split: Array | None = None
     slopes: Slopes | None = None
-    alike: Classes = ()
+    alike: tuple[Alike, ...] = ()
 
 
 NOTHING, ANYWHERE = Known(), Cuts()
@@ -130,7 +130,7 @@ class _Search:
     ) -> None:
         self.bound, self.sample, self.tolerance = bound, sample, tolerance
         self.slopes: Slopes | None = None
-        self.alike: Classes = ()
+        self.alike: tuple[Alike, ...] = ()
         self.lo, self.hi = np.atleast_2d(lo).astype(float), np.atleast_2d(hi).astype(float)
         self.split = np.ones(self.lo.shape[1], dtype=bool) if split is None else split
         with np.errstate(invalid="ignore"):
@@ -191,11 +191,13 @@ class _Search:
         return lo, hi, parents
 
     def _in_order(self, lo: Array, hi: Array, parents: NDArray[np.intp]) -> tuple[Array, Array, NDArray[np.intp]]:
-        """The boxes with a point at which the values of every class ascend."""
+        """The boxes with a point at which the values of every class ascend, and one at which its signs are right."""
         kept = np.ones(len(lo), dtype=bool)
-        for members in self.alike:
+        for members, signs in self.alike:
             least = np.maximum.accumulate(lo[:, members], axis=1)  # what an ascending point has there at least
             kept &= (least <= hi[:, members]).all(axis=1)
+            if signs:
+                kept &= hi[:, members[:signs]].sum(axis=1) >= 0.0  # the sign of a sum of two floats is exact
         return lo[kept], hi[kept], parents[kept]
 
     def _widths(self, lo: Array, hi: Array) -> Array:
