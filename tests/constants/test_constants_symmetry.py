@@ -11,10 +11,10 @@ import sympy
 
 import bilevel_verify as bv
 from bilevel_verify.constants import constants
-from bilevel_verify.constants.calculus.symmetry import Alike, interchangeable
+from bilevel_verify.constants.calculus.symmetry import interchangeable
 from bilevel_verify.constants.formula.domain import domain_of
 from bilevel_verify.constants.formula.structure import structure_of
-from bilevel_verify.constants.search.branch import Cuts, Known, _Search, supremum
+from bilevel_verify.constants.search.branch import Alike, Cuts, Known, _Search, supremum
 
 pytestmark = pytest.mark.fast
 NAMES = ("x1", "x2", "x3", "x4")

@@ -10,18 +10,11 @@ make all but the least in absolute value positive).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.structure import Structure
-
-
-class Alike(NamedTuple):
-    """Numbers of variables that may change places, ascending; how many signs may change together (0: none)."""
-
-    members: tuple[int, ...]
-    signs: int = 0
+from bilevel_verify.constants.search.branch import Alike
 
 
 def interchangeable(structure: Structure, domain: Domain, blocks: Sequence[Sequence[int]]) -> tuple[Alike, ...]:

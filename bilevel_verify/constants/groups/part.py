@@ -16,7 +16,7 @@ from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.calculus import exact
 from bilevel_verify.constants.calculus.affine_variables import faces
 from bilevel_verify.constants.calculus.forms import Form, defined
-from bilevel_verify.constants.calculus.symmetry import Alike, interchangeable
+from bilevel_verify.constants.calculus.symmetry import interchangeable
 from bilevel_verify.constants.formula import smoothness
 from bilevel_verify.constants.formula.domain import Domain, one_period
 from bilevel_verify.constants.formula.piecewise import PiecewiseScalar
@@ -26,7 +26,7 @@ from bilevel_verify.constants.groups.composition import apart, sampled_specials,
 from bilevel_verify.constants.groups.group import Group
 from bilevel_verify.constants.groups.infinite import infinite
 from bilevel_verify.constants.groups.unbounded import unbounded_term
-from bilevel_verify.constants.search.branch import FEW, Cuts, Known, Slopes, Supremum, middle_of, supremum
+from bilevel_verify.constants.search.branch import FEW, Alike, Cuts, Known, Slopes, Supremum, middle_of, supremum
 from bilevel_verify.constants.search.peaks import NODES, ROWS, Peaks, larger_of, supremum_of_powers
 from bilevel_verify.constants.search.sampling import climb, sample_points
 from bilevel_verify.intervals.elementary import ball_ends

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.constants.calculus.symmetry import Alike
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.linalg import quick_algebra
 from bilevel_verify.numbers.rounding import Array
@@ -67,6 +67,13 @@ class Known:
 
     floor: float = 0.0
     ceiling: float = math.inf
+
+
+class Alike(NamedTuple):
+    """Numbers of variables that may change places, ascending; how many signs may change together (0: none)."""
+
+    members: tuple[int, ...]
+    signs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
