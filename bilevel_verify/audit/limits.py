@@ -3,13 +3,15 @@
 One such process is kept for the next question. What ends there for want of time or memory comes back as
 :class:`Ended`, which names what ran out and where; it never changes what an engine that comes to its end says. The
 engines are loaded once: the process that answers is a fork of one that has them, and where it was ended, the next fork
-takes its place.
+takes its place. A command that has loaded nothing but what the engines need, too, is forked itself.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
+import gc
 import importlib
 import math
 import os
@@ -26,6 +28,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import IO, Any
 
+from bilevel_verify.audit.forked import Forked, can_fork
 from bilevel_verify.errors import InputError
 
 GIBIBYTE = 2**30
@@ -49,7 +52,7 @@ _inside: ContextVar[bool] = ContextVar("inside", default=False)
 """Whether engines run in this process."""
 _listener: IO[bytes] | None = None
 """Who hears what begins now."""
-PROGRAM = "import sys; sys.path[:] = {path!r}; from bilevel_verify.audit.limits import serve; serve()"
+PROGRAM = "import sys; sys.path[:] = {path!r}; from bilevel_verify.audit.limits import serve; serve(int(sys.argv[1]))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +170,20 @@ def _named(function: str) -> Callable[..., object]:
     return found
 
 
+def _started(memory: int) -> subprocess.Popen[bytes] | Forked:
+    """The process of the engines: a fork where this process has loaded nothing else that is heavy."""
+    if can_fork("sympy"):
+        return Forked(functools.partial(serve, memory))
+    program = PROGRAM.format(path=[p or os.getcwd() for p in sys.path])
+    return subprocess.Popen(
+        [sys.executable, "-c", program, str(memory)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+    )
+
+
 class _Worker:
     """A process that answers one question at a time."""
 
@@ -175,14 +192,7 @@ class _Worker:
     def __init__(self, memory: int) -> None:
         self.owner, self.memory = os.getpid(), memory
         self.at, self.used, self.until = "its start", 0.0, math.inf
-        program = PROGRAM.format(path=[p or os.getcwd() for p in sys.path])
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", program, str(memory)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-        )
+        self.process: subprocess.Popen[bytes] | Forked = _started(memory)
         self.listening = False
 
     @classmethod
@@ -306,20 +316,22 @@ def close() -> None:
         _Worker.current.end()
 
 
-def serve() -> None:
+def serve(memory: int) -> None:
     """Load the engines and answer until there are no more questions: the program of the process of the engines."""
     try:
-        _serve()
+        _serve(memory)
     except BrokenPipeError:  # nobody waits for an answer any more, and nobody wants to read of it
         os._exit(0)
 
 
-def _serve() -> None:
+def _serve(memory: int) -> None:
+    gc.disable()  # what is loaded is not garbage: looking for some takes a sixth of the loading
     import z3
 
     for module in ("entries.definedness", "scalar.prove", "entries.script"):
         importlib.import_module(f"bilevel_verify.audit.{module}")
-    memory = int(sys.argv[1])
+    gc.freeze()
+    gc.enable()
     z3.set_param("memory_max_size", max(1, memory // 2**20))
     _send(sys.stdout.buffer, ("listening", None))
     while hasattr(os, "fork"):

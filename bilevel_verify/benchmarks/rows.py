@@ -68,6 +68,13 @@ class Section:
         return {"title": self.title, "rows": [row.record() for row in self.rows], "notes": list(self.notes)}
 
 
+def law(what: str, sizes: Sequence[tuple[float, float, float]], target: float | None, rival: str, note: str) -> Row:
+    """The exponent of growth between the first and the last (size, ours, the rival's), both measured in this run."""
+    (n, a, b), (m, c, d) = sizes[0], sizes[-1]
+    size = math.log(m / n)
+    return Row(what, math.log(c / a) / size, "", target, False, note, rival, math.log(d / b) / size)
+
+
 def missing(what: str, why: str, target: float | None = None, unit: str = "x", at_least: bool = False) -> Row:
     """A row of something that could not be measured."""
     return Row(what, math.nan, unit, target, at_least, why)

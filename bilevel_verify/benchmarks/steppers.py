@@ -21,7 +21,7 @@ FloatArray = NDArray[np.float64]
 ByHand = Callable[..., FloatArray]
 RADIUS = 2.0
 SIZES = (2, 20, 200)
-STEPS = {"r-apm": {2: 50_000, 20: 30_000, 200: 3_000}, "agm-bio": {2: 50_000, 20: 20_000, 200: 1_000}}
+STEPS = {"r-apm": {2: 50_000, 20: 30_000, 200: 20_000}, "agm-bio": {2: 50_000, 20: 20_000, 200: 8_000}}
 STEPS["lmcn"] = {2: 20_000, 20: 3_000, 200: 40}
 """Steps of a run: long enough that its start does not count."""
 TARGET = {2: 2.0, 20: 1.3, 200: 1.3}

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from bilevel_verify.benchmarks.candidates import c_loop, lambdify_loop
 from bilevel_verify.benchmarks.cases import bounded, cases, dense_text, letters
 from bilevel_verify.benchmarks.growth import environment, in_a_process
 from bilevel_verify.benchmarks.loops import PLAIN, ours
-from bilevel_verify.benchmarks.rows import Row, Section, interleaved, seconds
+from bilevel_verify.benchmarks.rows import Row, Section, interleaved, law, seconds
 
 READ = (5, 10, 20, 28, 50)
 SECOND = (2, 10, 20)
@@ -37,7 +37,7 @@ def reading(quick: bool = False) -> Section:
 
     sizes = READ[:3] if quick else READ
     rows: list[Row] = []
-    times: list[tuple[int, float, float]] = []
+    times: list[tuple[float, float, float]] = []
     for d in sizes:
         text, x, y = dense_text(d)
         turns: dict[str, Callable[[], object]] = {
@@ -62,7 +62,8 @@ def reading(quick: bool = False) -> Section:
             Row(f"d = {d}: for each of {terms} terms", each[0], "ms", 0.5, False, "", "sympify", each[1]),
             Row(f"d = {d}: against sympify", mine / theirs, "x", 1.0, False, "", "sympify", 1.0),
         ]
-    rows.append(_law("length of the text: exponent of the time", times[1:], 1.25, "sympify"))
+    ends = f"from {times[1][0]} to {times[-1][0]}"
+    rows.append(law("length of the text: exponent of the time", times[1:], 1.25, "sympify", ends))
     return Section(
         "reading text",
         tuple(rows),
@@ -78,13 +79,6 @@ def _read_once(turns: Mapping[str, Callable[[], object]], rounds: int) -> dict[s
             clear_cache()
             best[name] = min(best[name], seconds(read))
     return best
-
-
-def _law(what: str, times: Sequence[tuple[int, float, float]], target: float, rival: str) -> Row:
-    """The exponent of growth between the first and the last size, ours and the rival's."""
-    (n, a, b), (m, c, d) = times[0], times[-1]
-    size = math.log(m / n)
-    return Row(what, math.log(c / a) / size, "", target, False, f"from {n} to {m}", rival, math.log(d / b) / size)
 
 
 def answers(quick: bool = False) -> Section:

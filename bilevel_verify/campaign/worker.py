@@ -6,6 +6,7 @@ Started as ``python -m bilevel_verify.campaign.worker MODULE:FUNCTION``. The fun
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -23,6 +24,9 @@ Work = Callable[[Cell], tuple[Answer, list[dict[str, Any]]]]
 DEFAULT_WORK = "bilevel_verify.campaign.work:work"
 READY = {"id": None, "status": "ready"}
 """The first line of a worker: its imports are done, so that they do not count against the first cell."""
+SELDOM = (50_000, 20, 50)
+"""When a worker looks for garbage: what it derives it keeps, and with Python's own setting an eighth of its time went
+into looking at that again and again (main job, 54 cells: 11.9 s, 10.3 s so; 414 MB instead of 390)."""
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -63,6 +67,7 @@ def main(reference: str) -> int:
     protocol = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
+    gc.set_threshold(*SELDOM)
     work = find_work(reference)
     try:
         _say(protocol, READY)

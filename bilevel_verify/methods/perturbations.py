@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -46,5 +47,5 @@ class Perturbations:
 
     def _draw(self) -> list[Any]:
         direction = self.generator.standard_normal(self.dimension)
-        length = self.generator.random() ** (1.0 / self.dimension) / float(np.linalg.norm(direction))
-        return [self.radius * self.arithmetic.number(length * float(entry)) for entry in direction]
+        length = self.generator.random() ** (1.0 / self.dimension) / math.sqrt(direction.dot(direction))
+        return [self.radius * self.arithmetic.number(length * entry) for entry in direction.tolist()]

@@ -26,9 +26,13 @@ class Block:
     k: NDArray[np.int64]
     values: Mapping[str, Any]
 
-    def trace(self, thinned_from: int | None = None) -> Trace:
-        """The rows k >= 0 as a trace; those with k = -1 in ``epoch_start``, by epoch in order."""
-        ordinary, first = self.k >= 0, self.k < 0
+    def trace(self, thinned_from: int | None = None, *, owned: bool = False) -> Trace:
+        """The rows k >= 0 as a trace; those with k = -1 in ``epoch_start``, by epoch in order.
+
+        ``owned``: nobody else writes to these rows, so that they need no copy.
+        """
+        first = self.k < 0
+        ordinary = slice(None) if owned and not first.any() else ~first
         starts = {name: _frozen(array[first]) for name, array in self.values.items()}
         starts["epoch"] = self.epoch[first].astype(np.float64)[:, None]
         return Trace(
@@ -49,7 +53,6 @@ class TraceRecorder:
         self._full: list[Block] = []
         self._full_rows = 0
         self._tail: list[Block] = []
-        self._tail_rows = 0
         self._seen = 0
         self._stride = 1
         self._last: Block | None = None
@@ -66,7 +69,7 @@ class TraceRecorder:
             self._full.append(_slice(block, slice(0, head)))
             self._full_rows += head
         if head < len(block.k):
-            self._thin(_slice(block, slice(head, None)))
+            self._thin(block, head)
         self._last = _slice(block, slice(-2, None)) if len(block.k) > 1 or self._last is None else _joined(
             [_slice(self._last, slice(-1, None)), block]
         )  # fmt: skip
@@ -76,31 +79,32 @@ class TraceRecorder:
         if self._last is None:
             return Trace(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), MappingProxyType({}))
         if not self.limit:
-            return self._last.trace()
-        if not self._tail_rows and not self._seen:
-            return _joined(self._full).trace()
+            return self._last.trace(owned=True)
+        if not self._seen:
+            return _joined(self._full).trace(owned=True)
         missing = min(len(self._last.k), self._since_kept)
         blocks = [*self._full, *self._tail]
         if missing:
             blocks.append(_slice(self._last, slice(-missing, None)))
         kept = _joined(blocks)
-        return kept.trace(thinned_from=int(np.count_nonzero(_joined(self._full).k >= 0)))
+        return kept.trace(sum(int(np.count_nonzero(block.k >= 0)) for block in self._full), owned=True)
 
     @property
     def _since_kept(self) -> int:
         """Rows since the last one that was kept in the tail."""
         return (self._seen - 1) % self._stride if self._seen else 0
 
-    def _thin(self, block: Block) -> None:
-        first = -self._seen % self._stride
-        self._tail.append(_slice(block, slice(first, None, self._stride)))
-        self._tail_rows += len(self._tail[-1].k)
-        self._seen += len(block.k)
-        while self._tail_rows > self.limit:
-            joined = _joined(self._tail)
-            self._tail = [_slice(joined, slice(0, None, 2))]
-            self._tail_rows = len(self._tail[0].k)
+    def _thin(self, block: Block, begin: int) -> None:
+        """Take the rows from ``begin`` on, those alone that stay: copying all of a block costs what making it does."""
+        seen, before = self._seen, self._stride
+        self._seen += len(block.k) - begin
+        while -(-self._seen // self._stride) > self.limit:
             self._stride *= 2
+        if self._stride > before and self._tail:
+            self._tail = [_slice(_joined(self._tail), slice(0, None, self._stride // before))]
+        first = begin + -seen % self._stride
+        if first < len(block.k):
+            self._tail.append(_slice(block, slice(first, None, self._stride)))
 
 
 def _slice(block: Block, rows: slice) -> Block:

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import InputError
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.truth.infimum import closed_form
 from bilevel_verify.truth.lower_level.points import Points, point_of
+from bilevel_verify.truth.minimum.closed_form import closed_form
 from bilevel_verify.truth.simple_bilevel.facts import SolutionSet
 from bilevel_verify.truth.witness.cvxpy_bridge import ConicAnswer, box_of, solve_convex
 from bilevel_verify.truth.witness.disciplined import NotRepresentable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,27 +11,27 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from bilevel_verify.errors import BilevelVerifyError, MathematicalError, SolverFailure
+from bilevel_verify.errors import BilevelVerifyError, SolverFailure
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.numbers.rounding import down, enclose, float_below, inward, outward
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure, is_witness
-from bilevel_verify.truth.functions.limits import GIVES_UP, limit_at_infinity
+from bilevel_verify.truth.functions.limits import limit_at_infinity
 from bilevel_verify.truth.functions.model import Model, model_of
 from bilevel_verify.truth.functions.quadratics import quadratic_of
 from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
 from bilevel_verify.truth.minimum.attainment import attains, on_unbounded_range
+from bilevel_verify.truth.minimum.closed_form import closed_form
 from bilevel_verify.truth.minimum.convex_minimum import convex_minimum, is_convex, only_minimiser
 from bilevel_verify.truth.minimum.descent import descend
-from bilevel_verify.truth.minimum.effort import FEW_X, FEW_Y
 from bilevel_verify.truth.minimum.minimum import PATIENCE_UNBOUNDED, Minimum, attained_value, minimise_phi
 from bilevel_verify.truth.minimum.objective import Objective, PenaltyObjective, PhiObjective
 from bilevel_verify.truth.minimum.periods import one_period
 from bilevel_verify.truth.minimum.separable import combined, parts_of
 from bilevel_verify.truth.minimum.term_bounds import sum_of_term_bounds
 from bilevel_verify.truth.sets.ranges import ranges_over
-from bilevel_verify.truth.sets.squares import complete_squares, with_squares
+from bilevel_verify.truth.sets.squares import complete_squares
 from bilevel_verify.truth.witness.cvxpy_bridge import ConicAnswer, box_of, solve_convex
 from bilevel_verify.truth.witness.disciplined import NotRepresentable
 
@@ -298,66 +297,6 @@ def _gap_to_phi(problem: Problem, lam: float) -> float | None:
     if not (mu.value > 0 and np.isfinite(C_f.value) and lam * mu.value > L_f.value):
         return None
     return float(np.nextafter(C_f.value**2 / (2 * mu.value * lam) * (1 + 1e-15), np.inf))
-
-
-def closed_form(problem: Problem, points: Points | None = None) -> sympy.Expr | None:
-    """phi as an explicit expression of x, or None.
-
-    f itself for one level; otherwise through y*(x) where g is quadratic in y (dy <= 3), or where y* is affine in x:
-    guessed from a few solutions, accepted only if the gradient of the lower level vanishes identically on it.
-    """
-    if problem.lower is None or not problem.y:
-        return with_squares(problem.f, problem.x) if problem.f.count_ops() < 2000 else problem.f
-    found = _linear_solution(problem) if problem.dy <= FEW_Y else None
-    if found is None and points is not None:
-        found = _affine_solution(problem, points)
-    if found is None:
-        return None
-    phi = problem.f.subs(dict(zip(problem.y, found)), simultaneous=True)
-    return with_squares(phi, problem.x) if phi.count_ops() < 2000 else phi
-
-
-def _affine_solution(problem: Problem, points: Points) -> list[sympy.Expr] | None:
-    """An affine y*(x) with small rational coefficients, proved by substitution."""
-    lower = problem.lower
-    if lower is None or lower.count_ops() > 400 or problem.dx > FEW_X:
-        return None
-    X = np.vstack([np.zeros(problem.dx), np.eye(problem.dx), -np.eye(problem.dx)])
-    solved = points.level.solve(X)
-    if not solved.converged.all():
-        return None
-    base, slopes = solved.y[0], solved.y[1 : 1 + problem.dx] - solved.y[0]
-    if np.max(np.abs(solved.y[1 + problem.dx :] - (base - slopes)), initial=0.0) > 1e-9:
-        return None
-
-    def simple(value: float) -> sympy.Rational:
-        fraction = Fraction(float(value)).limit_denominator(10_000)
-        return sympy.Rational(fraction.numerator, fraction.denominator)
-
-    y = [simple(base[k]) + sum(simple(slopes[i, k]) * s for i, s in enumerate(problem.x)) for k in range(problem.dy)]
-    put = dict(zip(problem.y, y))
-    for v in problem.y:
-        if sympy.simplify(sympy.expand(sympy.diff(lower, v).subs(put, simultaneous=True))) != 0:
-            return None
-    return y
-
-
-def _linear_solution(problem: Problem) -> list[sympy.Expr] | None:
-    """y*(x) where the gradient of the lower level is linear in y."""
-    try:
-        gradient = [sympy.diff(problem.lower, v) for v in problem.y]
-        matrix = sympy.Matrix([[sympy.diff(row, v) for v in problem.y] for row in gradient])
-    except MathematicalError:  # an atom without this derivative
-        return None
-    if matrix.free_symbols & set(problem.y):
-        return None
-    origin = dict.fromkeys(problem.y, sympy.Integer(0))
-    right = -sympy.Matrix([row.subs(origin) for row in gradient])
-    try:
-        y = [sympy.simplify(v) for v in matrix.LUsolve(right)]
-    except GIVES_UP:
-        return None
-    return None if any(entry.has(sympy.zoo, sympy.nan) for entry in y) else y
 
 
 def explicit_model(problem: Problem, phi: sympy.Expr) -> Model:

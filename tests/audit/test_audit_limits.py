@@ -80,6 +80,34 @@ def test_engines_that_nobody_waits_for_say_nothing() -> None:
     assert process.returncode == 0
 
 
+FRESH = """
+import importlib, json, os, sys
+limits = importlib.import_module("bilevel_verify.audit.limits")
+print("not written yet", end=" ")
+limits.begin()
+parent, answers = limits.bounded("os:getppid", seconds=20), []
+for question in (("builtins:sum", range(10**12)), ("os:abort",), ("builtins:bytearray", 2**34), ("math:gcd", 4, 6)):
+    answers.append(str(getattr(limits.bounded(*question, seconds=0.2), "reason", "answered")))
+forked = type(limits._Worker.current.process).__name__
+same = limits.bounded("os:getppid", seconds=20) == parent == limits._Worker.current.process.pid
+print(json.dumps([forked, "sympy" in sys.modules, same, os.getpid() != parent, *answers]))
+"""
+
+
+def test_a_command_that_has_loaded_little_is_forked_and_every_limit_binds_its_fork() -> None:
+    """Processes of their own: this one has loaded what makes a fork of it unlike a new interpreter."""
+    for before, kind in (("", "Forked"), ("import sympy", "Popen")):
+        done = subprocess.run([sys.executable, "-c", before + FRESH], capture_output=True, text=True, check=True)
+        written, _, said = done.stdout.partition("not written yet ")
+        assert written == ""
+        assert done.stderr == ""
+        forked, heavy, same, apart, late, aborted, memory, answer = json.loads(said)
+        assert (forked, heavy, same, apart, answer) == (kind, bool(before), True, True, "answered")
+        assert late == "0.2 s of processor time were over in its start"
+        assert aborted.startswith("the process of the engines ended in its start")
+        assert memory.startswith("2 GiB of memory were not enough")
+
+
 def test_several_questions_share_one_budget() -> None:
     endless = ("builtins:sum", range(10**12))
     with seconds_limit(0.3):

@@ -274,6 +274,30 @@ def test_the_keeper_keeps_the_last_two_rows(sizes, monkeypatch):
     assert (trace.x[:, 0] == trace.k).all()
 
 
+@pytest.mark.parametrize("sizes", [[3, 1, 1, 7, 40, 2, 1, 1], [1] * 55, [56], [10, 10, 1], [11], [9, 300], [4000, 1]])
+def test_what_is_kept_does_not_depend_on_the_blocks_nor_on_what_becomes_of_them(sizes, monkeypatch):
+    """Ten rows, then every 2^j-th with the least j that leaves at most ten, and the last two."""
+    monkeypatch.setattr(recorder, "FULL_ROWS", 10)
+    kept, first = TraceRecorder("all", np.float64), 0
+    for size in sizes:
+        k = np.arange(first, first + size)
+        block = Block(np.zeros(size, dtype=np.int64), k, {"x": k[:, None].astype(float)})
+        kept.add(block)
+        block.k[:], block.epoch[:], block.values["x"][:] = -7, -7, np.nan  # its memory is used again
+        first += size
+    stride = 1
+    while len(range(10, first, stride)) > 10:
+        stride *= 2
+    wanted = {*range(min(10, first)), *range(10, first, stride)}
+    since = (first - 11) % stride if first > 10 else 0
+    wanted |= {*range(first - min(2, since), first)}
+    trace = kept.trace()
+    assert trace.k.tolist() == sorted(wanted)
+    assert trace.x[:, 0].tolist() == sorted(wanted)
+    assert not trace.epoch.any()
+    assert trace.thinned_from == (10 if first > 10 else None)
+
+
 def test_an_interrupt_keeps_what_was_done(monkeypatch):
     calls = []
     original = engine.KernelStepper.advance

@@ -10,6 +10,7 @@ from seeds import SEED
 
 import bilevel_verify as bv
 from bilevel_verify.errors import InfeasibleError, MathematicalError, ParameterError, ProblemError
+from bilevel_verify.methods import stream
 
 SHARE = 66
 """Random problems a day: 5.5 % of the thorough run."""
@@ -84,6 +85,25 @@ def test_compiled_run_is_the_plain_run() -> None:
     np.testing.assert_allclose(fast.trace.x[:300], slow.trace.x[:300], atol=1e-13)
     assert fast.counts["grad_f"] == 80_000
     assert fast.counts["grad_g"] == 160_000
+
+
+def test_blocks_of_machine_code_are_the_rows_of_one_block() -> None:
+    """Block after block in the same memory, longer and shorter ones."""
+    pytest.importorskip("numba")
+    problem, q = bv.zoo("linear-inverse", n=20), {"L_f": 1.0, "L_g": 20.0, "K": 1500}
+    start = np.random.default_rng(0).uniform(0, 1, 20)
+    options = {"compiled": True, "budget": 10**9}
+    running, rows, outcome = stream(problem, "agm-bio", q, start, **options), [], None
+    while outcome is None:
+        block, outcome = running.stepper.advance([7, 300, 20][len(rows) % 3])
+        rows.append(block.trace())
+    whole, end = stream(problem, "agm-bio", q, start, **options).stepper.advance(2000)
+    assert end is not None
+    assert len(rows) > 10
+    for name in ("x", "y", "z"):
+        assert np.array_equal(
+            np.concatenate([getattr(part, name) for part in rows]), getattr(whole.trace(), name), equal_nan=True
+        )
 
 
 @pytest.mark.parametrize("name", ["weak-sharp", "simplex", "linear-inverse", "ball-chord-inside"])

@@ -18,20 +18,18 @@ import sympy
 import bilevel_verify as bv
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 from bilevel_verify.truth.infimum import (
-    _affine_solution,
     _best_floor,
     _constant,
     _gap_to_phi,
     _inside,
-    _linear_solution,
     _raised,
     calculus_floor,
-    closed_form,
     falls_without_end,
     penalty_infimum,
 )
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
 from bilevel_verify.truth.minimum.attainment import _outside
+from bilevel_verify.truth.minimum.closed_form import _affine_solution, _linear_solution, _not_zero, closed_form
 from bilevel_verify.truth.minimum.minimum import Minimum
 from bilevel_verify.truth.truth import Truth
 
@@ -262,6 +260,23 @@ def test_an_affine_solution_is_guessed_and_proved(g: str, affine: str | None) ->
         assert found is None
     else:
         assert found == [sympy.sympify(affine, {s.name: s for s in problem.x})]
+
+
+def test_what_a_value_shows_not_to_be_an_affine_solution_is_not_simplified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Odd in y, so that y* looks affine at the points that are tried: SymPy took 2.3 s of a problem of its kind."""
+
+    def asked(*_: object) -> None:
+        raise AssertionError("simplified")
+
+    problem = bv.bilevel(f="y1", g="y1**2 - x1*y1 + cos(y1)/2", x="x1", y="y1")
+    points = Pointwise(problem, 53).points
+    monkeypatch.setattr(sympy, "simplify", asked)
+    assert _affine_solution(problem, points) is None
+    x = problem.x[0]
+    assert not _not_zero(sympy.sin(x) ** 2 + sympy.cos(x) ** 2 - 1, [x])
+    assert not _not_zero(sympy.Integer(0), [x])
+    assert _not_zero(sympy.sin(x) ** 2 + sympy.cos(x) ** 2 - 1 - sympy.Rational(1, 10**9), [x])
+    assert not _not_zero(sympy.Symbol("free") * x, [x])
 
 
 @pytest.mark.parametrize(

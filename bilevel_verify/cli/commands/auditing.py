@@ -182,11 +182,10 @@ def _print_json(
 def check_command(arguments: argparse.Namespace) -> int:
     """Prove or refute the links of one chain."""
     from bilevel_verify.audit import limits as of_engines
+    from bilevel_verify.audit.formula import checked, range_names, understood  # what a fork has then
 
     memory = arguments.memory * 2**30
     of_engines.begin(memory)
-    from bilevel_verify.audit.formula import checked, range_names, understood
-
     ranges, conditions = "; ".join(arguments.ranges), list(arguments.where)
     echo = understood(arguments.formula, range_names(ranges))
     if echo is not None and not arguments.json:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.records import constant_record
 from bilevel_verify.cli import output, values
@@ -51,6 +52,31 @@ def derive_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
+FURTHER = 4
+"""How many times more work the next round of constants does."""
+TIGHT = 0.03
+"""A constant so near to what is reached needs no further round."""
+
+
+def _records(table: Mapping[str, Constant]) -> dict[str, dict[str, Any]]:
+    """The constants as data; one that does not exist with the reason."""
+    found = {}
+    for name in table:
+        try:
+            found[name] = constant_record(table[name])
+        except BilevelVerifyError as error:
+            found[name] = {"name": name, "value": None, "reason": " ".join(str(error).split())}
+    return found
+
+
+def _is_tight(record: Mapping[str, Any]) -> bool:
+    """Whether the two ends of a constant are near each other, or more work would not bring them nearer."""
+    low, high = record.get("lower"), record.get("upper")
+    if not isinstance(low, int | float) or not isinstance(high, int | float):
+        return True
+    return high - low <= TIGHT * max(abs(low), abs(high))
+
+
 def constants_command(arguments: argparse.Namespace) -> int:
     """Print the constants of a problem with where they come from."""
     from bilevel_verify.constants import constants
@@ -59,13 +85,14 @@ def constants_command(arguments: argparse.Namespace) -> int:
     only = arguments.only.replace(",", " ").split() if arguments.only else None
     if arguments.nu is not None and not 0 <= arguments.nu <= 1:
         raise InputError(f"--nu: a Hoelder exponent lies in [0, 1], not {arguments.nu}")
-    table = constants(problem, paper=arguments.paper or None, nu=arguments.nu, only=only)
-    found = {}
-    for name in table:
-        try:
-            found[name] = constant_record(table[name])
-        except BilevelVerifyError as error:
-            found[name] = {"name": name, "value": None, "reason": " ".join(str(error).split())}
+    begun, effort = time.process_time(), 1.0
+    while True:
+        table = constants(problem, paper=arguments.paper or None, nu=arguments.nu, only=only, effort=effort)
+        found = _records(table)
+        took = time.process_time() - begun
+        if took * FURTHER > (arguments.seconds or 0.0) or all(_is_tight(record) for record in found.values()):
+            break
+        effort *= FURTHER
     said = _certificates(table, [name for name in found if found[name]["value"] is not None], arguments.certificates)
     for name, record in said.items():
         found[name.partition(" ")[0]]["certificate"] = record

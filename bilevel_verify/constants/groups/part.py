@@ -16,6 +16,7 @@ from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.calculus import exact
 from bilevel_verify.constants.calculus.affine_variables import faces
 from bilevel_verify.constants.calculus.forms import Form, defined
+from bilevel_verify.constants.calculus.symmetry import interchangeable
 from bilevel_verify.constants.formula import smoothness
 from bilevel_verify.constants.formula.domain import Domain, one_period
 from bilevel_verify.constants.formula.piecewise import PiecewiseScalar
@@ -25,7 +26,7 @@ from bilevel_verify.constants.groups.composition import apart, sampled_specials,
 from bilevel_verify.constants.groups.group import Group
 from bilevel_verify.constants.groups.infinite import infinite
 from bilevel_verify.constants.groups.unbounded import unbounded_term
-from bilevel_verify.constants.search.branch import Cuts, Known, Slopes, Supremum, middle_of, supremum
+from bilevel_verify.constants.search.branch import FEW, Alike, Cuts, Known, Slopes, Supremum, middle_of, supremum
 from bilevel_verify.constants.search.peaks import NODES, ROWS, Peaks, larger_of, supremum_of_powers
 from bilevel_verify.constants.search.sampling import climb, sample_points
 from bilevel_verify.intervals.elementary import ball_ends
@@ -204,9 +205,8 @@ class Part(Group):
             return np.where(defined(pieces), values, -np.inf)
 
         lo, hi = faces(self.domain, self.structure, 2)
-        found = supremum(
-            bound, sample, lo, hi, TOLERANCE[2], self._budget(2, False), Known(-math.inf), Cuts(slopes=self.slopes(2))
-        )
+        cuts = Cuts(None, self.slopes(2), self.alike(self.domain, form.slots) if len(lo) == 1 else ())
+        found = supremum(bound, sample, lo, hi, TOLERANCE[2], self._budget(2, False), Known(-math.inf), cuts)
         return min(known, found.upper)
 
     def _tight_at(self, form: Form) -> bool:
@@ -333,7 +333,8 @@ class Part(Group):
         coarse = 0.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor - 1.0
         tolerance = TOLERANCE[k] + coarse
         lo, hi = faces(domain, self.structure, k)
-        known, cuts = Known(first.lower, first.upper), Cuts(self._free_variables(k), self.slopes(k))
+        alike = self.alike(domain, slots) if len(lo) == 1 else ()
+        known, cuts = Known(first.lower, first.upper), Cuts(self._free_variables(k), self.slopes(k), alike)
         found = supremum(bound, sample, lo, hi, tolerance, budget, known, cuts)
         # on the whole space the calculus is independent of the coordinates; a search that got stuck is not
         stuck = self.domain.free and found.upper > CONVERGED * max(found.lower, first.lower)
@@ -355,6 +356,11 @@ class Part(Group):
             False,
             self.named(found.where),
         )
+
+    def alike(self, domain: Domain, slots: str) -> tuple[Alike, ...]:
+        """Variables that may change places, where there are so many that every search lasts."""
+        blocks = [self.model.slots(s) for s in set(slots)]
+        return interchangeable(self.structure, domain, blocks) if self.n > FEW else ()
 
     def _budget(self, k: int, infinite: bool) -> int:
         base = BUDGET[k] * self.effort / max(1, self.n - 2) ** 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,16 +69,25 @@ class Known:
     ceiling: float = math.inf
 
 
+class Alike(NamedTuple):
+    """Numbers of variables that may change places, ascending; how many signs may change together (0: none)."""
+
+    members: tuple[int, ...]
+    signs: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Cuts:
     """Where a search may cut its boxes.
 
     ``split`` : variables that may be split (all by default). ``slopes`` : where given, a search that lasts cuts where
-    the change across a box is largest instead of along the widest side.
+    the change across a box is largest instead of along the widest side. ``alike`` : classes of variables that may
+    change places: of the boxes that a search cuts, it keeps those where they can ascend (and signs be as they may).
     """
 
     split: Array | None = None
     slopes: Slopes | None = None
+    alike: tuple[Alike, ...] = ()
 
 
 NOTHING, ANYWHERE = Known(), Cuts()
@@ -105,6 +115,7 @@ def supremum(
     slopes = cuts.slopes
     search = _Search(bound, sample, lo, hi, tolerance, known.floor, cuts.split)
     search.slopes = slopes if search.lo.shape[1] > FEW else None
+    search.alike = cuts.alike
     while search.boxes < budget and search.step(min(2048, max(64, budget - search.boxes))):
         if search.boxes > max(budget // 4, 12 * LEAST_BATCH) and float(search.upper.max()) >= known.ceiling:
             break
@@ -126,6 +137,7 @@ class _Search:
     ) -> None:
         self.bound, self.sample, self.tolerance = bound, sample, tolerance
         self.slopes: Slopes | None = None
+        self.alike: tuple[Alike, ...] = ()
         self.lo, self.hi = np.atleast_2d(lo).astype(float), np.atleast_2d(hi).astype(float)
         self.split = np.ones(self.lo.shape[1], dtype=bool) if split is None else split
         with np.errstate(invalid="ignore"):
@@ -156,7 +168,7 @@ class _Search:
         if len(chosen) > most:
             order = np.argpartition(-self.upper[chosen], most - 1)[:most]
             chosen = chosen[order]
-        fresh_lo, fresh_hi, parents = self._pieces(chosen)
+        fresh_lo, fresh_hi, parents = self._in_order(*self._pieces(chosen))
         with quick_algebra():
             bounds = _checked(self.bound(fresh_lo, fresh_hi))
         bounds = np.minimum(bounds, self.upper[parents])
@@ -184,6 +196,16 @@ class _Search:
             if len(lo) >= LEAST_BATCH:
                 break
         return lo, hi, parents
+
+    def _in_order(self, lo: Array, hi: Array, parents: NDArray[np.intp]) -> tuple[Array, Array, NDArray[np.intp]]:
+        """The boxes with a point at which the values of every class ascend, and one at which its signs are right."""
+        kept = np.ones(len(lo), dtype=bool)
+        for members, signs in self.alike:
+            least = np.maximum.accumulate(lo[:, members], axis=1)  # what an ascending point has there at least
+            kept &= (least <= hi[:, members]).all(axis=1)
+            if signs:
+                kept &= hi[:, members[:signs]].sum(axis=1) >= 0.0  # the sign of a sum of two floats is exact
+        return lo[kept], hi[kept], parents[kept]
 
     def _widths(self, lo: Array, hi: Array) -> Array:
         with np.errstate(invalid="ignore"):

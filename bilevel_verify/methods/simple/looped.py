@@ -123,7 +123,7 @@ class LoopStepper:
         with self._precision():
             self.memory = self._memory(known)
         self.function = compiled_loop(looped.function, self.memory) if self.compiled else looped.function
-        self._first = 0
+        self._first, self._pages = 0, self.memory.trace
 
     def _precision(self) -> AbstractContextManager[Any]:
         return working_precision(self.setup.arithmetic)
@@ -165,8 +165,10 @@ class LoopStepper:
         return np.empty((rows, width), dtype=self.setup.arithmetic.dtype)
 
     def advance(self, rows: int) -> tuple[Block, Outcome | None]:
-        """See ``Stepper``."""
-        self.memory = self.memory._replace(trace=self._trace(rows + 1))  # the end of a run adds its last row
+        """See ``Stepper``; of machine code, a block is valid until the next one."""
+        if not self.compiled or len(self._pages) <= rows:  # memory that is new costs as much as a step
+            self._pages = self._trace(rows + 1)
+        self.memory = self.memory._replace(trace=self._pages[: rows + 1])  # the end of a run adds its last row
         self.memory.whole[loops.ROWS] = 0
         try:
             with self._precision():
