@@ -57,7 +57,7 @@ def to_latex(node: t.Node, display: Mapping[str, str] | None = None) -> str:
 
 
 def _entry(symbol: str, index: str) -> str:
-    """An entry of a sequence; of two subscripts, which LaTeX refuses, one is made (``g_k`` at k + 1 is ``g_{k + 1}``)."""
+    """An entry of a sequence; two subscripts, which LaTeX refuses, are made one: ``g_k`` at k + 1 is ``g_{k + 1}``."""
     scripted = SCRIPTED.match(symbol)
     if scripted is None:
         return f"{symbol}_{{{index}}}"

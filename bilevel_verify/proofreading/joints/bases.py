@@ -33,9 +33,12 @@ TWO = tree.Number(Fraction(2))
 def base_joints(paper: Paper) -> Iterator[Judged]:
     """Every sentence with such a step and a display behind it; bounds used in a step of the display before."""
     for clause in clauses(paper):
-        places = [i for i, f in enumerate(clause.formulas) if f.read.formula.kind == "display"]
-        if places:
-            said, printed = clause.before(places[0]), clause.formulas[places[0]]
+        start = 0
+        for place, printed in enumerate(clause.formulas):
+            if printed.read.formula.kind != "display":
+                continue
+            end = len(clause.before(place))
+            said, start = clause.words[start:end], end + 1
             if PLUG.search(said) and (into := BY.search(said) or INTO.search(said)):
                 yield from _about(paper, printed, into[1], squared=False)
             if squared := SQUARED.search(said):
@@ -148,10 +151,11 @@ def _member(paper: Paper, printed: Sentence, joint: str, number: str) -> Judged:
 
 def _sides(paper: Paper, clause: Clause) -> Iterator[Judged]:
     """``where we use (5a) in <=``: the sum that the step takes away is bounded from the needed side."""
-    shown = [f for f in clause.formulas if f.read.formula.kind == "display"]
     for said in USED.finditer(clause.words):
         cited = paper.numbered.get(said[1])
         place = clause.words[: said.end()].count("\x01") - 1
+        before = clause.formulas[: clause.words[: said.start()].count("\x01")]
+        shown = [f for f in before if f.read.formula.kind == "display"][-1:]
         if cited is None or not shown or cited in shown:
             continue
         label = clause.formulas[place].latex if said[0].endswith("\x01") else ""
@@ -170,10 +174,10 @@ def _side(
         terms = form_of(left).terms
     except Formless:
         return
-    kept = {to_text(_sum(s)) for s in right.walk() if _sum(s) is not None}
+    kept = {_sum(part) for part in right.walk()}
     for part in left.walk():
         core = _sum(part)
-        if core is None or to_text(core) in kept:
+        if core is None or core in kept:
             continue
         factors = {c > 0 for m, c in terms.items() for n, e in m if n == to_text(part) and e[0] > 0}
         ways = {b.op in UPPER for b in _of_sum(cited, core)}

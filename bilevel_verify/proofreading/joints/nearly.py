@@ -1,7 +1,8 @@
-"""An equation between neighbours of a chain that is no identity, and would be one with a single index or letter changed.
+"""An equation between neighbours of a chain that is no identity, and would be one with an index or letter changed.
 
 Both sides are multiplied out (inner products of sums of vectors included), with the paper's own equations for entries
-of sequences put in. Nothing is said where no single change makes the sides equal: then the step rests on something else.
+of sequences put in. Nothing is said where no single change makes the sides equal: then the step rests on something
+else; but where the same terms stand on both sides and the number before one of them differs, no fact can help.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from bilevel_verify.manuscript.proofs import polynomials
 from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.words import Linear, added
 from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.carrying import shown
+from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.joints.quoting import fitted, renamed
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import Paper, Sentence
@@ -97,9 +100,8 @@ def nearly_equal_defects(paper: Paper) -> Iterator[Defect]:
                     yield from _judged(paper, sentence, left, right, rules)
 
 
-def _judged(
-    paper: Paper, sentence: Sentence, left: tree.Node, right: tree.Node, rules: list[Rule]
-) -> Iterator[Defect]:
+def _judged(paper: Paper, sentence: Sentence, left: tree.Node, right: tree.Node, rules: list[Rule]) -> Iterator[Defect]:
+    yield from _factor(sentence, left, right)
     step = _Step(paper.notation, _about(paper, (left, right), rules), left, right)
     if step.equal or not step.choices:
         return
@@ -115,6 +117,20 @@ def _judged(
     title = f"the two sides are not equal; with {meant} in the place of {printed} they are"
     yield Defect("index", sentence.place, title, "local slip", sentence.latex, (to_text(left), to_text(right)),
                  f"nearly {title} {sentence.unit}", sentence.unit)  # fmt: skip
+
+
+def _factor(sentence: Sentence, left: tree.Node, right: tree.Node) -> Iterator[Defect]:
+    """One term of both sides, with two numbers before it."""
+    try:
+        one, two = form_of(left).terms, form_of(right).terms
+    except Formless:
+        return
+    rest = [m for m in {*one, *two} if one.get(m) != two.get(m)]
+    if len(rest) == 1 and rest[0] in one and rest[0] in two:
+        numbers = f"{one[rest[0]]} on the left and {two[rest[0]]} on the right"
+        title = f"the factor of {shown(rest[0])} is {numbers}"
+        yield Defect("total", sentence.place, title, "local slip", sentence.latex, (to_text(left), to_text(right)),
+                     unit=sentence.unit)  # fmt: skip
 
 
 def _plain(node: tree.Node) -> bool:
@@ -223,8 +239,10 @@ def _neighbours(index: tree.Node) -> Iterator[tree.Node]:
     if len(letters) == 1 and (shift := shift_of(index, name := next(iter(letters)))) is not None:
         for by in (shift + 1, shift - 1):
             letter = tree.Letter(name)
-            yield tree.Add((letter, tree.signed(Fraction(by)))) if by > 0 else (
-                tree.Add((letter, tree.Negate(tree.Number(Fraction(-by))))) if by else letter
+            yield (
+                tree.Add((letter, tree.signed(Fraction(by))))
+                if by > 0
+                else (tree.Add((letter, tree.Negate(tree.Number(Fraction(-by))))) if by else letter)
             )
 
 

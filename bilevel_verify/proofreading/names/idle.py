@@ -1,4 +1,4 @@
-"""Parts of a formula that do nothing: a difference of one thing with itself, a sum whose terms run with another letter."""
+"""Parts of a formula that do nothing: a thing less itself, a sum whose terms run with another letter than the sum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import uses
 from bilevel_verify.proofreading.source import Paper, Sentence
-
 
 
 def idle_defects(paper: Paper) -> Iterator[Defect]:

@@ -16,7 +16,7 @@ from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import clauses
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.names.ends import divisors, linear_form
-from bilevel_verify.proofreading.names.occurrences import whole
+from bilevel_verify.proofreading.names.occurrences import uses, whole
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
@@ -43,12 +43,14 @@ def quantified_defects(paper: Paper) -> Iterator[Defect]:
 
 def _declared(paper: Paper) -> Iterator[Defect]:
     """``0 <= mu <= L``, ``r >= 1``: what a sentence or statement prints has no value at the end that it takes in."""
+    every = (use for s in paper.sentences for node in s.nodes() for use in uses(node))
+    running = {use.name for use in every if use.base or use.binder is not None}
     for clause in clauses(paper):
         stated = clause.passage.kind in PROMISES
         for sentence in clause.formulas:
             scope = clause.passage.formulas if stated else clause.formulas
             for name, end in _ends(sentence) if sentence.read.formula.kind != "display" else ():
-                for other in scope if name not in paper.notation.indices else ():
+                for other in scope if name not in running else ():
                     for what in dict.fromkeys(w for node in other.nodes() for w in _without_value(node, name, end)):
                         title = f"{to_text_of(sentence)} takes in {name} = {end}, and there {what}"
                         yield Defect("outside", other.place, title, "wording", other.latex, unit=other.unit,
