@@ -234,8 +234,8 @@ def _variants(node: tree.Node, names: list[str], letters: list[str]) -> Iterator
 def _neighbours(index: tree.Node) -> Iterator[tree.Node]:
     """The index one step on and one step back."""
     letters = tree.letters(index)
-    if isinstance(index, tree.Number):
-        yield from (tree.signed(index.value + by) for by in (1, -1))
+    if isinstance(index, tree.Number):  # the entry before the first one is often the first one
+        yield from (tree.signed(index.value + by) for by in (1, -1) if index.value + by >= 0)
     if len(letters) == 1 and (shift := shift_of(index, name := next(iter(letters)))) is not None:
         for by in (shift + 1, shift - 1):
             letter = tree.Letter(name)

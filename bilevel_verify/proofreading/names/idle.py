@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.steps import NORMS
 from bilevel_verify.proofreading.names.occurrences import uses
 from bilevel_verify.proofreading.source import Paper, Sentence
 
@@ -24,7 +25,7 @@ def idle_defects(paper: Paper) -> Iterator[Defect]:
 def _nothing(node: tree.Node, sentence: Sentence) -> Iterator[Defect]:
     """``|x_t - x_t|``."""
     for part in node.walk():
-        if isinstance(part, tree.Call) and part.function == "norm":
+        if isinstance(part, tree.Call) and part.function in NORMS:
             match part.arguments[0]:
                 case tree.Add(terms=(one, tree.Negate(operand=other))) if one == other:
                     title = f"{to_text(part)} is 0: both terms are one thing"
