@@ -17,7 +17,6 @@ from bilevel_verify.proofreading.joints.nearly import nearly_equal_defects
 from bilevel_verify.proofreading.joints.places import named_place_defects
 from bilevel_verify.proofreading.joints.steps import least_defects, step_defects
 from bilevel_verify.proofreading.joints.totals import total_defects
-from bilevel_verify.proofreading.joints.twins import twin_defects
 from bilevel_verify.proofreading.judging import judged_joints
 from bilevel_verify.proofreading.names.closed_forms import closed_form_defects
 from bilevel_verify.proofreading.names.decorations import decoration_defects
@@ -29,6 +28,7 @@ from bilevel_verify.proofreading.names.meanings import meaning_defects
 from bilevel_verify.proofreading.names.shapes import shape_defects
 from bilevel_verify.proofreading.promises.hypotheses import consistency
 from bilevel_verify.proofreading.promises.quantified import quantified_defects
+from bilevel_verify.proofreading.promises.twins import twin_defects
 from bilevel_verify.proofreading.script import script_of
 from bilevel_verify.proofreading.source import Paper, paper_of_card, paper_of_draft
 

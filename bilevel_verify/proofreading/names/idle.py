@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.steps import NORMS
-from bilevel_verify.proofreading.names.occurrences import uses
+from bilevel_verify.proofreading.names.occurrences import NORMS, uses
 from bilevel_verify.proofreading.source import Paper, Sentence
 
 
