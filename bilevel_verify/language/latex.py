@@ -35,6 +35,10 @@ FENCES |= {"ceil": (r"\lceil ", r"\rceil "), "dot": (r"\langle ", r"\rangle ")}
 HALF = t.Divide(t.Number(Fraction(1)), t.Number(Fraction(2)))
 CONDITION, SUM, PRODUCT, SIGN, POWER, ATOM = range(6)
 
+SCRIPTED = re.compile(r"(?P<head>.*)_\{(?P<script>[^{}]*)\}\Z")
+RUNNING = frozenset("ijknt")
+"""Subscripts that are the index itself."""
+
 
 def letter_latex(name: str, display: Mapping[str, str] | None = None) -> str:
     """LaTeX of one letter: ``L_g`` -> ``L_{g}``, ``lam`` -> ``\\lambda``, ``rho_bar`` -> ``\\bar{\\rho}``."""
@@ -50,6 +54,15 @@ def letter_latex(name: str, display: Mapping[str, str] | None = None) -> str:
 def to_latex(node: t.Node, display: Mapping[str, str] | None = None) -> str:
     """LaTeX of a tree; ``display`` maps letters to the paper's own symbols."""
     return Echo(display or {}).of(node, CONDITION)
+
+
+def _entry(symbol: str, index: str) -> str:
+    """An entry of a sequence; two subscripts, which LaTeX refuses, are made one: ``g_k`` at k + 1 is ``g_{k + 1}``."""
+    scripted = SCRIPTED.match(symbol)
+    if scripted is None:
+        return f"{symbol}_{{{index}}}"
+    kept = "" if scripted["script"] in RUNNING else f"{scripted['script']},"
+    return f"{scripted['head']}_{{{kept}{index}}}"
 
 
 def _word(name: str) -> str:
@@ -116,7 +129,7 @@ class Echo:
                 return rf"{self.of(left, PRODUCT)}\,{self.of(right, POWER)}", PRODUCT
             case t.Index(base=base, indices=indices):
                 inner = ",".join(self.of(i, CONDITION) for i in indices)
-                return f"{letter_latex(base, self.display)}_{{{inner}}}", ATOM
+                return _entry(letter_latex(base, self.display), inner), ATOM
             case t.Call(function=name, arguments=arguments):
                 return self._call(name, arguments)
             case t.Tuple(items=items):

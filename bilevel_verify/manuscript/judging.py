@@ -335,7 +335,7 @@ def _is_vector_node(paper: Paper, node: tree.Node) -> bool:
         case tree.Call(function="sum", arguments=(body, *_)):
             return _is_vector_node(paper, body)
         case tree.Call():
-            return kind_of_call(paper, node) == "vector"
+            return kind_of_call(paper.notation, node) == "vector"
         case tree.Add(terms=terms):
             return all(_is_vector_node(paper, t) for t in terms)
         case tree.Negate(operand=inner):
@@ -356,7 +356,7 @@ def _is_number(paper: Paper, node: tree.Node) -> bool:
             return not found.shape
     match node:
         case tree.Call(function=name):
-            return name in FOLDS | SCALAR_FUNCTIONS or kind_of_call(paper, node) == "scalar"
+            return name in FOLDS | SCALAR_FUNCTIONS or kind_of_call(paper.notation, node) == "scalar"
         case tree.Letter(name=name) | tree.Index(base=name):
             return paper.prints_kind(name) in ("scalar", "unknown")
         case tree.Add(terms=parts) | tree.Multiply(factors=parts):

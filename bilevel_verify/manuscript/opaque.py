@@ -8,7 +8,9 @@ from fractions import Fraction
 from bilevel_verify.audit.entries.reading import REAL
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
+from bilevel_verify.latex import Notation
 from bilevel_verify.manuscript.fidelity import Paper
+from bilevel_verify.manuscript.values import kind_of
 from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import rebuild
 from bilevel_verify.theorems.vocabulary import SCALAR_FUNCTIONS
@@ -64,7 +66,7 @@ def opaque(node: tree.Node, letters: Letters) -> tree.Node:
         if node.function in FOLDS and span is not None and blind(node.arguments[0]):
             return letters.for_(node, NONNEGATIVE if _nonnegative(node.arguments[0]) else REAL)
         if node.function not in SCALAR_FUNCTIONS | FOLDS:
-            if kind_of_call(letters.paper, node) != "scalar":
+            if kind_of_call(letters.paper.notation, node) != "scalar":
                 raise ValueError(f"{node.function} is no number")
             return letters.for_(node, NONNEGATIVE if node.function in BY_SIZE else REAL)
         if span is not None:
@@ -92,62 +94,67 @@ def _nonnegative(node: tree.Node) -> bool:
     return False
 
 
-def kind_of_call(paper: Paper, node: tree.Call) -> str:
+def kind_of_call(notation: Notation, node: tree.Call) -> str:
     """Kind of the value of a function."""
     known = {"norm": "scalar", "dot": "scalar", "frobenius": "scalar", "dist": "scalar", "dual_norm": "scalar",
              "lambda_min": "scalar", "lambda_max": "scalar", "count": "scalar", "T": "matrix", "inv": "matrix",
              "entry": "scalar", "mode": "tensor"}  # fmt: skip
     if node.function in known:
         return known[node.function]
-    return paper.prints.kind(node.function, "function")
+    return kind_of(notation, node.function, "function")
 
 
 def kind_of_node(paper: Paper, node: tree.Node) -> str:
     """Kind of the value of an expression: scalar, vector, matrix, tensor or set."""
+    return kind_in(paper.notation, node)
+
+
+def kind_in(notation: Notation, node: tree.Node) -> str:
+    """Kind of the value of an expression in the names of a notation."""
     match node:
-        case tree.Index(base=name, indices=indices) if len(indices) > 1 and _has_components(paper, name):
+        case tree.Index(base=name, indices=indices) if len(indices) > 1 and _has_components(notation, name):
             return "scalar"
         case tree.Letter(name=name) | tree.Index(base=name):
-            return paper.prints_kind(name).replace("unknown", "scalar")
+            return kind_of(notation, name, "letter").replace("unknown", "scalar")
         case tree.Call(function="component"):
             return "scalar"
-        case tree.Call(function=name, arguments=arguments) if _of_scalar(paper, name, arguments):
+        case tree.Call(function=name, arguments=arguments) if _of_scalar(notation, name, arguments):
             return "scalar"
         case tree.Call(function="matrix", arguments=rows):
             columns = rows and all(isinstance(r, tree.Tuple) and len(r.items) == 1 for r in rows)
-            held = [kind_of_node(paper, r.items[0]) for r in rows if isinstance(r, tree.Tuple) and r.items]
+            held = [kind_in(notation, r.items[0]) for r in rows if isinstance(r, tree.Tuple) and r.items]
             return "vector" if columns and "vector" in held else "matrix"
         case tree.Call(function="T" | "inv" | "sum" | "integral" | "mode", arguments=(body, *_)):
-            inner = kind_of_node(paper, body)
+            inner = kind_in(notation, body)
             return "covector" if node.function == "T" and inner == "vector" else inner
         case tree.Call(function=name) if name in SCALAR_FUNCTIONS | FOLDS:
             return "scalar"
         case tree.Call():
-            return kind_of_call(paper, node)
+            return kind_of_call(notation, node)
         case tree.Add(terms=parts) | tree.Multiply(factors=parts):
-            kinds = [kind_of_node(paper, part) for part in parts]
+            kinds = [kind_in(notation, part) for part in parts]
             arrays = [kind for kind in kinds if kind != "scalar"]
             if isinstance(node, tree.Multiply) and len(arrays) == 2 and sorted(arrays) == ["covector", "vector"]:
                 return "scalar" if arrays[0] == "covector" else "matrix"
             return arrays[-1] if arrays else "scalar"
         case tree.Negate(operand=inner_) | tree.Divide(numerator=inner_) | tree.Power(base=inner_):
-            return kind_of_node(paper, inner_)
+            return kind_in(notation, inner_)
         case tree.MatrixMultiply(left=left, right=right):
-            return _product_kind(kind_of_node(paper, left), kind_of_node(paper, right))
+            return _product_kind(kind_in(notation, left), kind_in(notation, right))
     return "scalar"
 
 
-def _has_components(paper: Paper, name: str) -> bool:
+def _has_components(notation: Notation, name: str) -> bool:
     """Whether the last index of a sequence of vectors picks a component."""
-    entry = paper.notation.by_name.get((name, "sequence"))
+    entry = notation.by_name.get((name, "sequence"))
     return entry is not None and any(flag.endswith("-component") for flag in entry.flags)
 
 
-def _of_scalar(paper: Paper, name: str, arguments: tuple[tree.Node, ...]) -> bool:
+def _of_scalar(notation: Notation, name: str, arguments: tuple[tree.Node, ...]) -> bool:
     """Whether it is a derivative of a function of one number."""
     if not name.startswith(("grad_", "hess_")) or len(arguments) != 2:
         return False
-    entry = paper.notation.by_name.get((name.partition("_")[2], "function"))
+    entry = notation.by_name.get((name.partition("_")[2], "function"))
     return entry is not None and "of-scalar" in entry.flags
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from bilevel_verify.proofreading.joints.bases import base_joints
 from bilevel_verify.proofreading.joints.carrying import carried_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
 from bilevel_verify.proofreading.joints.epochs import epoch_joints
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
 
 OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
-    carried_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints, distinction_joints,
-    exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
+    carried_joints, base_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints,
+    distinction_joints, exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
     promised_order_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (

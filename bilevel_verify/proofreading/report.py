@@ -13,6 +13,7 @@ from bilevel_verify.proofreading.defect import Defect, Group, grouped
 from bilevel_verify.proofreading.joints.cases import case_defects
 from bilevel_verify.proofreading.joints.citations import citation_defects
 from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.nearly import nearly_equal_defects
 from bilevel_verify.proofreading.joints.places import named_place_defects
 from bilevel_verify.proofreading.joints.steps import least_defects, step_defects
 from bilevel_verify.proofreading.joints.totals import total_defects
@@ -21,11 +22,13 @@ from bilevel_verify.proofreading.names.closed_forms import closed_form_defects
 from bilevel_verify.proofreading.names.decorations import decoration_defects
 from bilevel_verify.proofreading.names.ends import end_defects
 from bilevel_verify.proofreading.names.hapax import letter_defects
+from bilevel_verify.proofreading.names.idle import idle_defects
 from bilevel_verify.proofreading.names.indices import index_defects
 from bilevel_verify.proofreading.names.meanings import meaning_defects
 from bilevel_verify.proofreading.names.shapes import shape_defects
 from bilevel_verify.proofreading.promises.hypotheses import consistency
 from bilevel_verify.proofreading.promises.quantified import quantified_defects
+from bilevel_verify.proofreading.promises.twins import twin_defects
 from bilevel_verify.proofreading.script import script_of
 from bilevel_verify.proofreading.source import Paper, paper_of_card, paper_of_draft
 
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
     index_defects, end_defects, meaning_defects, letter_defects, shape_defects, decoration_defects,
     step_defects, quantified_defects, closed_form_defects, least_defects, named_place_defects,
-    citation_defects, case_defects, total_defects,
+    citation_defects, case_defects, total_defects, nearly_equal_defects, twin_defects, idle_defects,
 )  # fmt: skip
 
 

@@ -47,6 +47,8 @@ def _entry(place: int, paper: str, number: int, one: Erratum, page: str) -> Iter
     if formula:
         yield from ("", f"   ${' '.join(formula.split())}$")
     if one.repair is not None:
-        yield from ("", f"   Nearest true form: ${' '.join(one.repair.latex.split())}$")
+        form = f"${' '.join(one.repair.latex.split())}$" if one.repair.latex else "the printed formula"
+        changed = "; ".join(one.repair.hypotheses) or ("" if one.repair.latex else prose_markdown(one.repair.why))
+        yield from ("", f"   Nearest true form: {form}" + (f"; {changed}" if changed else ""))
     if one.files:
         yield from ("", "   Shown by " + ", ".join(f"[{name}]({name})" for name in sorted(one.files)))

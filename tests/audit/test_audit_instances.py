@@ -191,3 +191,9 @@ def test_what_has_no_value() -> None:
         evaluate(parse("1/norm(A)"), {"A": zero})
     assert not positive_definite(((Fraction(1), Fraction(2)), (Fraction(2), Fraction(4))))
     assert positive_definite(((Fraction(1), Fraction(2)), (Fraction(2), Fraction(5))))
+
+
+def test_claims_of_proofs_are_attacked_and_definitions_are_not() -> None:
+    findings = instance_findings([load_card("ragd-gs")], instances=1, statement="proof-lemma-8")
+    assert findings
+    assert not instance_findings([load_card("ragd-gs")], instances=1, statement="equation-5")

@@ -23,6 +23,8 @@ from bilevel_verify.language import parse, to_latex
         ("lam*(g - g_0)", r"\lambda\,\left(g - g_{0}\right)"),
         ("0.64", "0.64"),
         ("1/3", r"\frac{1}{3}"),
+        ("g_k[k+1]", "g_{k + 1}"),
+        ("L_g[k]", "L_{g,k}"),
         ("a and not b", r"a \text{ and } \neg b"),
         ("T(A) @ v", r"A^{\top}\,v"),
     ],

@@ -5,7 +5,7 @@ A record that its own audit contradicts, or that nothing repeats, is shown as op
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -114,12 +114,21 @@ def _of_claim(card: Card, entry: Statement, claim: Claim, record: Refuted) -> It
 def _instance(record: Refuted) -> dict[str, str]:
     """The recorded counterexample as text: the problem, the tolerance, the start, the letters."""
     problem = {"problem": record.on} if isinstance(record.on, str) else record.on
-    shown = {name: str(value) for name, value in problem.items()}
+    shown = {name: _in_words(value) for name, value in problem.items()}
     for name, numbers in (("eps", record.eps), ("x0", record.x0)):
         if numbers:
             shown[name] = ", ".join(f"{number:g}" for number in numbers)
     digits = {"digits": str(record.digits)} if record.digits else {}
     return {**shown, **{name: str(value) for name, value in record.set.items()}, **digits}
+
+
+def _in_words(value: object) -> str:
+    """A value of a problem's table; a set as its name with its numbers."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    told = [f"{n} = ({', '.join(map(str, v))})" if isinstance(v, list | tuple) else f"{n} = {v}"
+            for n, v in value.items() if n != "set"]  # fmt: skip
+    return f"{value.get('set', '')} with {', '.join(told)}".strip()
 
 
 def _problem(entry: Statement, claim: Claim, record: Refuted) -> str | Problem | ProblemFamily:

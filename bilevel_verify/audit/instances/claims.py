@@ -31,6 +31,7 @@ QUICK_STATEMENTS = 3
 """Statements of a paper that a quick audit attacks, theorems first: the work is small and always the same."""
 ROUNDING = 1e-9
 """A share that exceeds 1 by less is that of a bound that is attained."""
+ASSUMED = ("assumption", "definition")
 GRAVEST = ("theorem", "proposition", "corollary", "lemma")
 
 
@@ -69,8 +70,9 @@ def instance_findings(
 
 
 def _about_instances(card: Card) -> list[Statement]:
-    """The statements with claims over instances, the gravest kinds first."""
-    found = [entry for entry in card.statements if any(c.over in SCOPES for c in all_claims(entry.claims))]
+    """Statements and proofs with claims over instances, the gravest kinds first; what is assumed is not attacked."""
+    every = (e for e in card.entries.values() if isinstance(e, Statement) and e.kind not in ASSUMED)
+    found = [entry for entry in every if any(c.over in SCOPES for c in all_claims(entry.claims))]
     return sorted(found, key=lambda entry: GRAVEST.index(entry.kind) if entry.kind in GRAVEST else len(GRAVEST))
 
 

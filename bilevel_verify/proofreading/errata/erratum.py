@@ -41,7 +41,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """The nearest true form. In ``latex`` what changed against the print is underlined.
+    """The nearest true form. In ``latex`` what changed against the print is underlined; empty: the formula stays.
 
     ``hypotheses`` are hypotheses, ranges and definitions that differ from the printed ones; ``verdict`` says what was
     decided about the form, ``why`` what the change rests on.

@@ -106,7 +106,7 @@ def _recorded(
     ]  # fmt: skip
     latex = r" \\ ".join(dict.fromkeys(lines))
     if before == after and not isinstance(printed, Identity):
-        latex = r" \\ ".join(to_latex(node, display) for node in after)
+        latex = ""
     rows = [f.row for f in everything if f.row.statement == finding.row.statement
             and any(mark.startswith("repaired") for mark in f.row.marks)]  # fmt: skip
     if isinstance(printed, Claim):

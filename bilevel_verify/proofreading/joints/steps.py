@@ -16,10 +16,9 @@ from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.names.decorations import cores
 from bilevel_verify.proofreading.names.ends import linear_form
+from bilevel_verify.proofreading.names.occurrences import NORMS
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import rebuild
-
-NORMS = ("norm", "norm_2", "frobenius", "abs", "dual_norm")
 
 
 def step_defects(paper: Paper) -> Iterator[Defect]:

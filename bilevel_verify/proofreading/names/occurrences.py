@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import bound_by
 
+NORMS = ("norm", "norm_2", "frobenius", "abs", "dual_norm")
+
 
 @dataclass(frozen=True, slots=True)
 class Use:

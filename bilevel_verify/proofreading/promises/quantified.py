@@ -12,9 +12,11 @@ from fractions import Fraction
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import clauses
+from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.names.ends import divisors, linear_form
-from bilevel_verify.proofreading.names.occurrences import whole
+from bilevel_verify.proofreading.names.occurrences import uses, whole
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
@@ -36,6 +38,44 @@ def quantified_defects(paper: Paper) -> Iterator[Defect]:
     for passage in paper.passages:
         for name, (low, said) in least.get(id(passage), {}).items():
             yield from _at(passage, name, low, said)
+    yield from _declared(paper)
+
+
+def _declared(paper: Paper) -> Iterator[Defect]:
+    """``0 <= mu <= L``, ``r >= 1``: what a sentence or statement prints has no value at the end that it takes in."""
+    every = (use for s in paper.sentences for node in s.nodes() for use in uses(node))
+    running = {use.name for use in every if use.base or use.binder is not None}
+    for clause in clauses(paper):
+        stated = clause.passage.kind in PROMISES
+        for sentence in clause.formulas:
+            scope = clause.passage.formulas if stated else clause.formulas
+            for name, end in _ends(sentence) if sentence.read.formula.kind != "display" else ():
+                for other in scope if name not in running else ():
+                    for what in dict.fromkeys(w for node in other.nodes() for w in _without_value(node, name, end)):
+                        title = f"{to_text_of(sentence)} takes in {name} = {end}, and there {what}"
+                        yield Defect("outside", other.place, title, "wording", other.latex, unit=other.unit,
+                                     cause=f"declared {name} {end} {clause.passage.id}")  # fmt: skip
+
+
+def _ends(sentence: Sentence) -> Iterator[tuple[str, Fraction]]:
+    """Letters with the numbers that close their range."""
+    for chain in sentence.chains():
+        match chain.tree:
+            case tree.Compare(operands=operands, operators=operators):
+                for left, op, right in zip(operands, operators, operands[1:], strict=False):
+                    for one, other in ((left, right), (right, left)):
+                        if isinstance(one, tree.Letter) and isinstance(other, tree.Number) and op in ("<=", ">="):
+                            yield one.name, other.value
+
+
+def _without_value(node: tree.Node, name: str, end: Fraction) -> Iterator[str]:
+    for part, what in divisors(node):
+        if name in tree.letters(part):
+            try:
+                if not form_of(substitute(part, {name: tree.signed(end)})).terms:
+                    yield f"the {what} {to_text(part)} is 0"
+            except (Formless, ZeroDivisionError):
+                continue
 
 
 def _least(sentence: Sentence) -> Iterator[tuple[str, tuple[int, Sentence]]]:
