@@ -125,6 +125,15 @@ def test_points_in_many_digits_keep_them() -> None:
         assert run.upper_points(1).shape == (0, 1)
 
 
+def test_a_float_among_many_digits_is_an_entry() -> None:
+    """A projection onto a simplex sets zeros, which are floats: the main job met an internal error there."""
+    table = np.array([[mpmath.mpf(1), 0.0], [0.5, mpmath.mpf(2)], [mpmath.mpf(1), 0.0]], dtype=object)
+    run = recorded(epochs=[0, 0, 0], ks=[0, 1, 2], sequences={"x": table})
+    assert numbers(run.entry("x", 0, 0)) == [1.0, 0.0]
+    assert numbers(run.entry("x", 0, 1)) == [0.5, 2.0]
+    assert run.entry("x", 0, 0) is run.entry("x", 0, 2)
+
+
 def test_entry_before_the_first_is_the_recorded_start_or_the_first_point() -> None:
     starts = {"epoch": [0.0, 2.0], "w": [[7.0, 7.0], [8.0, 8.0]], "z": [[1.0, NAN], [4.0, 4.0]]}
     both = {"x": X, "w": X, "z": X}

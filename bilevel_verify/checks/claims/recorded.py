@@ -129,7 +129,8 @@ class RecordedRun:
         found = self._cache.get(key)
         if found is None:
             row = self.raw(name, epoch, k)
-            same = row.tobytes() if row.dtype != object else tuple(number._mpf_ for number in row)
+            # a zero that a projection sets is a float in many digits, too
+            same = row.tobytes() if row.dtype != object else tuple(getattr(one, "_mpf_", one) for one in row)
             found = self._interned.get(same)
             if found is None:
                 found = self._interned[same] = vector(row)

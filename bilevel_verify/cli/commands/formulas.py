@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from bilevel_verify.cli.commands.constant_table import constants_latex, show
 from bilevel_verify.errors import BilevelVerifyError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from bilevel_verify.constants import Constant
 
@@ -77,6 +78,20 @@ def _is_tight(record: Mapping[str, Any]) -> bool:
     return high - low <= TIGHT * max(abs(low), abs(high))
 
 
+def _refined(
+    compute: Callable[..., Mapping[str, Constant]], seconds: float
+) -> tuple[Mapping[str, Constant], dict[str, dict[str, Any]]]:
+    """The constants and their records, round by round until all are tight or the next round would take too long."""
+    begun, effort = time.process_time(), 1.0
+    while True:
+        table = compute(effort=effort)
+        found = _records(table)
+        took = time.process_time() - begun
+        if took * FURTHER > seconds or all(_is_tight(record) for record in found.values()):
+            return table, found
+        effort *= FURTHER
+
+
 def constants_command(arguments: argparse.Namespace) -> int:
     """Print the constants of a problem with where they come from."""
     from bilevel_verify.constants import constants
@@ -85,14 +100,8 @@ def constants_command(arguments: argparse.Namespace) -> int:
     only = arguments.only.replace(",", " ").split() if arguments.only else None
     if arguments.nu is not None and not 0 <= arguments.nu <= 1:
         raise InputError(f"--nu: a Hoelder exponent lies in [0, 1], not {arguments.nu}")
-    begun, effort = time.process_time(), 1.0
-    while True:
-        table = constants(problem, paper=arguments.paper or None, nu=arguments.nu, only=only, effort=effort)
-        found = _records(table)
-        took = time.process_time() - begun
-        if took * FURTHER > (arguments.seconds or 0.0) or all(_is_tight(record) for record in found.values()):
-            break
-        effort *= FURTHER
+    compute = partial(constants, problem, paper=arguments.paper or None, nu=arguments.nu, only=only)
+    table, found = _refined(compute, arguments.seconds or 0.0)
     said = _certificates(table, [name for name in found if found[name]["value"] is not None], arguments.certificates)
     for name, record in said.items():
         found[name.partition(" ")[0]]["certificate"] = record
