@@ -55,7 +55,7 @@ def convexity_of(problem: Problem, model: Model) -> Convexity:
             None,
             False,
             f"the lower level is not convex in y on the declared range (mu <= {float(mu.upper):.3g}): "
-            "the lowest minimiser that is found from some starts may be a local one",
+            "the lowest minimiser that is found from some starts may be a local one, or one of several that are as low",
         )
     return Convexity(None, False, UNKNOWN)
 
