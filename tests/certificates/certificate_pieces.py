@@ -87,12 +87,12 @@ def size(node: Any, at: dict[str, Any]) -> Any:
     head, *parts = node if isinstance(node, list) else [""]
     if head in ("+", "*"):
         return (mp.fsum if head == "+" else mp.fprod)([size(part, at) for part in parts])
-    if head == "neg":
-        return size(parts[0], at)
+    if head in ("neg", "abs", "plus", "max", "min"):
+        return max(size(part, at) for part in parts)
     if head == "/":
         return size(parts[0], at) / abs(value(parts[1], at))
-    if head == "^" and isinstance(parts[1], int) and parts[1] > 0:
-        return size(parts[0], at) ** parts[1]
+    if head in ("^", "sqrt") and (exponent := value(parts[1], at) if head == "^" else mp.mpf("0.5")) > 0:
+        return size(parts[0], at) ** exponent
     return abs(value(node, at))
 
 
