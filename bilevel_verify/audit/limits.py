@@ -180,7 +180,6 @@ def _started(memory: int) -> subprocess.Popen[bytes] | Forked:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     )
 
 
@@ -325,6 +324,7 @@ def serve(memory: int) -> None:
 
 
 def _serve(memory: int) -> None:
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # read when NumPy is loaded, by the engines
     gc.disable()  # what is loaded is not garbage: looking for some takes a sixth of the loading
     import z3
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.numbers.rounding import ball, precision
-from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
 from bilevel_verify.truth.functions.formulas import BallHyper, BallPenalty
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
@@ -100,7 +99,7 @@ class HighPrecision:
     def y_star(self, x: Sequence[object]) -> Precise:
         """Minimiser of the lower level (list of dy numbers)."""
         with precision(self.bits):
-            return self._result(Balls().matrix([[v] for v in self._hyper(x).y], []))
+            return self._result(self._hyper(x).minimiser)
 
     def phi(self, x: Sequence[mpmath.mpf]) -> Precise:
         """Hyper-objective."""
@@ -120,7 +119,7 @@ class HighPrecision:
     def y_star_lam(self, x: Sequence[object], lam: Any) -> Precise:
         """Minimiser of the penalised lower level."""
         with precision(self.bits):
-            return self._result(Balls().matrix([[v] for v in self._penalty(x, lam).y_lam], []), lam)
+            return self._result(self._penalty(x, lam).minimiser, lam)
 
     def L_star(self, x: Sequence[object], lam: Any) -> Precise:
         """``L*_lam``."""

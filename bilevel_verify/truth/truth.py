@@ -174,13 +174,13 @@ class Truth:
         if self.model.lower is None:
             n = len(rows_of(X, self.model.dx))
             return np.empty((n, 0)), np.zeros(n)
-        values, errors = self.points.batch(X, lambda h: h.algebra.matrix([[v] for v in h.y], h.z))
+        values, errors = self.points.batch(X, lambda h: h.minimiser)
         return values[:, :, 0], errors
 
     def y_star_lam_batch(self, X: ArrayLike, lam: ArrayLike) -> Batch:
         """y*_lam for rows of X (lam: a number or one per row): values (n, dy), errors (n,)."""
         self._pointwise.needs_lower()
-        values, errors = self.points.batch_penalty(X, lam, lambda p: p.algebra.matrix([[v] for v in p.y_lam], p.x))
+        values, errors = self.points.batch_penalty(X, lam, lambda p: p.minimiser)
         return values[:, :, 0], errors
 
     def phi_batch(self, X: ArrayLike) -> Batch:

@@ -184,3 +184,12 @@ def test_few_variables_are_searched_as_before(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(part, "interchangeable", asked)
     p = bv.single_level(f="log(2 + sin(x1*x2))", x="x1 x2", domain=dict.fromkeys(("x1", "x2"), (-1, 1)))
     assert constants(p)["L"].value > 0
+
+
+def test_several_boxes_are_searched_whole() -> None:
+    """Faces of a box carry a supremum together; one of them is not the mirror image of itself."""
+    value = lambda z: z[..., 0] - z[..., 1]
+    bound = lambda lo, hi: hi[:, 0] - lo[:, 1]
+    lo, hi = np.array([[1.0, 0.0], [3.0, 0.0]]), np.array([[2.0, 1.0], [4.0, 1.0]])
+    found = supremum(bound, value, lo, hi, 1e-3, 500, Known(-np.inf), Cuts(alike=(Alike((0, 1)),)))
+    assert found.lower <= 4.0 <= found.upper <= 4.0 + 1e-2

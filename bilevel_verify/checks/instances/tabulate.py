@@ -34,14 +34,14 @@ HYPER: dict[str, Callable[[BoxHyper], Any]] = {
     "grad_phi": lambda hyper: hyper.gradient,
     "hess_phi": lambda hyper: hyper.hessian,
     "grad_y_star": lambda hyper: hyper.jacobian,
-    "y_star": lambda hyper: BOXES.matrix([[y] for y in hyper.y], hyper.x),
+    "y_star": lambda hyper: hyper.minimiser,
 }
 PENALTY: dict[str, Callable[[BoxPenalty], Any]] = {
     "L_star": lambda penalty: penalty.value,
     "grad_L_star": lambda penalty: penalty.gradient,
     "hess_L_star": lambda penalty: penalty.hessian,
     "grad_y_star_lam": lambda penalty: penalty.jacobian,
-    "y_star_lam": lambda penalty: BOXES.matrix([[y] for y in penalty.y_lam], penalty.x),
+    "y_star_lam": lambda penalty: penalty.minimiser,
 }
 COLUMNS = frozenset({"grad_phi", "y_star", "grad_L_star", "y_star_lam"})
 Table = dict[str, dict[Key, tuple[Value, Certainty]]]

@@ -15,7 +15,7 @@ from bilevel_verify.checks.instances.functions import ProblemFunctions
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.instances.tabulate import symbols_in, tabulate
-from bilevel_verify.checks.judging.conditions import is_given
+from bilevel_verify.checks.judging.conditions import given, is_given
 from bilevel_verify.checks.judging.rows import row_of, verdict_of
 from bilevel_verify.checks.judging.seeds import probability_rows
 from bilevel_verify.checks.requests.request import assumed
@@ -193,8 +193,7 @@ def _judge_conditions(case: Case) -> None:
         claims = [claim for claim in entry.claims if claim.over in ("step", "epoch", "run") and not claim.is_order]
         for claim in [claim for claim in claims if is_given(case, claim)]:
             claims.remove(claim)
-            text = f"{entry.id}, {claim.id}: {claim.chain[0]}"
-            case.premises.append(Premise(text, "holds", "", "proved", f"proof of {', '.join(claim.given_by)}"))
+            case.premises.append(given(claim, f"{entry.id}, {claim.id}: {claim.chain[0]}"))
         for judged in _judged(case, claims):
             case.premises.append(_premise_of(entry.id, judged))
 

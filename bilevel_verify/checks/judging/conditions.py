@@ -41,11 +41,16 @@ def is_given(case: Case, claim: Claim) -> bool:
     return bool(claim.given_by) and len(proved) == len(claim.given_by)
 
 
+def given(claim: Claim, text: str) -> Premise:
+    """The hypothesis that a condition is which the proof of its letters gives."""
+    return Premise(text, "holds", "", "proved", f"proof of {', '.join(claim.given_by)}")
+
+
 def _premise(case: Case, entry: Statement, claim: Claim) -> Premise:
     """A condition that needs no run as a hypothesis; a chain is one."""
     text = f"{entry.id}, {claim.id}: {' and '.join(str(link) for link in claim.chain)}"
     if is_given(case, claim):
-        return Premise(text, "holds", "", "proved", f"proof of {', '.join(claim.given_by)}")
+        return given(claim, text)
     rows = _rows(case, replace(claim, assumed=False))
     broken = next((row for row in rows if row.verdict == "refuted"), None)
     if broken is not None and is_witness(broken.certainty or "computed"):

@@ -153,7 +153,7 @@ def _search_convexity(
         TOLERANCE[2],
         part._budget(2, math.isinf(least)),
         Known(-best, -least),
-        Cuts(part._free_variables(2), part.slopes(2), part.alike(domain, form.slots) if len(lo) == 1 else ()),
+        Cuts(part._free_variables(2), part.slopes(2), part.alike(domain, form.slots)),
     )
     if -found.upper <= least:
         return Bound(min(best, -found.lower), least, True, "calculus", why, None, False, witness)

@@ -205,7 +205,7 @@ class Part(Group):
             return np.where(defined(pieces), values, -np.inf)
 
         lo, hi = faces(self.domain, self.structure, 2)
-        cuts = Cuts(None, self.slopes(2), self.alike(self.domain, form.slots) if len(lo) == 1 else ())
+        cuts = Cuts(None, self.slopes(2), self.alike(self.domain, form.slots))
         found = supremum(bound, sample, lo, hi, TOLERANCE[2], self._budget(2, False), Known(-math.inf), cuts)
         return min(known, found.upper)
 
@@ -333,9 +333,8 @@ class Part(Group):
         coarse = 0.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor - 1.0
         tolerance = TOLERANCE[k] + coarse
         lo, hi = faces(domain, self.structure, k)
-        alike = self.alike(domain, slots) if len(lo) == 1 else ()
-        known, cuts = Known(first.lower, first.upper), Cuts(self._free_variables(k), self.slopes(k), alike)
-        found = supremum(bound, sample, lo, hi, tolerance, budget, known, cuts)
+        cuts = Cuts(self._free_variables(k), self.slopes(k), self.alike(domain, slots))
+        found = supremum(bound, sample, lo, hi, tolerance, budget, Known(first.lower, first.upper), cuts)
         # on the whole space the calculus is independent of the coordinates; a search that got stuck is not
         stuck = self.domain.free and found.upper > CONVERGED * max(found.lower, first.lower)
         if found.upper >= first.upper or (stuck and math.isfinite(first.upper)):

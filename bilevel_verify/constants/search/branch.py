@@ -115,7 +115,7 @@ def supremum(
     slopes = cuts.slopes
     search = _Search(bound, sample, lo, hi, tolerance, known.floor, cuts.split)
     search.slopes = slopes if search.lo.shape[1] > FEW else None
-    search.alike = cuts.alike
+    search.alike = cuts.alike if len(search.lo) == 1 else ()  # one of several boxes need not be symmetric
     while search.boxes < budget and search.step(min(2048, max(64, budget - search.boxes))):
         if search.boxes > max(budget // 4, 12 * LEAST_BATCH) and float(search.upper.max()) >= known.ceiling:
             break

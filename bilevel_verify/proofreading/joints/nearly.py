@@ -23,7 +23,7 @@ from bilevel_verify.manuscript.proofs.words import Linear, added
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import shown
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
-from bilevel_verify.proofreading.joints.quoting import fitted, renamed
+from bilevel_verify.proofreading.joints.quoting import fitted, renamed, shifted
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.card_parts import Domain, Expression
@@ -238,12 +238,7 @@ def _neighbours(index: tree.Node) -> Iterator[tree.Node]:
         yield from (tree.signed(index.value + by) for by in (1, -1) if index.value + by >= 0)
     if len(letters) == 1 and (shift := shift_of(index, name := next(iter(letters)))) is not None:
         for by in (shift + 1, shift - 1):
-            letter = tree.Letter(name)
-            yield (
-                tree.Add((letter, tree.signed(Fraction(by))))
-                if by > 0
-                else (tree.Add((letter, tree.Negate(tree.Number(Fraction(-by))))) if by else letter)
-            )
+            yield shifted(tree.Letter(name), Fraction(by))
 
 
 def _said_equal(paper: Paper, one: tree.Node, other: tree.Node) -> bool:

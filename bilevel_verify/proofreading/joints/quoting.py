@@ -194,7 +194,7 @@ def _fits(pattern: tree.Node, node: tree.Node, binding: dict[str, tree.Node], fr
     letter, step = _shift(pattern)
     if step and isinstance(letter, tree.Letter) and letter.name in free:
         base, number = _shift(node)
-        found = _shifted(base, number - step)
+        found = shifted(base, number - step)
         return binding.setdefault(letter.name, found) == found
     if type(pattern) is not type(node):
         return False
@@ -226,7 +226,8 @@ def _shift(node: tree.Node) -> tuple[tree.Node | None, Fraction]:
     return node, Fraction(0)
 
 
-def _shifted(base: tree.Node | None, step: Fraction) -> tree.Node:
+def shifted(base: tree.Node | None, step: Fraction) -> tree.Node:
+    """An index some steps on, as the parser writes it; without a letter the number alone."""
     if base is None:
         return tree.signed(step)
     return base if not step else tree.Add((base, tree.signed(step)))
@@ -239,7 +240,7 @@ def renamed(node: tree.Node, binding: Mapping[str, tree.Node]) -> tree.Node:
     letter, step = _shift(node)
     if step and isinstance(letter, tree.Letter) and letter.name in binding:
         base, number = _shift(binding[letter.name])
-        return _shifted(base, number + step)
+        return shifted(base, number + step)
     return rebuild(node, lambda part: renamed(part, binding))
 
 
