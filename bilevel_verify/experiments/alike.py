@@ -25,8 +25,7 @@ from bilevel_verify.experiments.targets import Answer, cost, target_of
 
 def excuse(found: Finished, variant: str, loser: str, winner: str, by_calls: bool) -> str:
     """Why a result (calls to a target if ``by_calls``, or values) cannot be held against the loser; or nothing."""
-    letters = [*_fixed(found, loser, winner), *_at_an_end(found, variant, loser)]
-    if letters:
+    if letters := chosen(found, variant, loser, winner):
         return f"not printed for these data: {', '.join(letters)} of {loser}"
     if cut := _where_cut(found, variant, loser):
         return f"this size does not try the whole list of {', '.join(cut)} of {loser}"
@@ -34,6 +33,11 @@ def excuse(found: Finished, variant: str, loser: str, winner: str, by_calls: boo
     if more > BAND * less:
         return f"{loser} had {less} {'point' if less == 1 else 'points'} of tuning, {winner} {more}"
     return _earlier(found, variant, loser, winner) if by_calls else ""
+
+
+def chosen(found: Finished, variant: str, entry: str, other: str | None = None) -> list[str]:
+    """Letters of a method that are ours and not the paper's, but for those that another method shares."""
+    return [*_fixed(found, entry, other), *_at_an_end(found, variant, entry)]
 
 
 def points(found: Finished, variant: str, entry: str) -> int:
@@ -47,14 +51,13 @@ def unmeasured(answers: Sequence[Answer], measure: str) -> bool:
     return any(measure not in row for answer in answers for row in (answer or {}).get("curve", ()))
 
 
-def _fixed(found: Finished, loser: str, winner: str) -> list[str]:
-    one, other = found.experiment.entries[loser], found.experiment.entries[winner]
+def _fixed(found: Finished, loser: str, winner: str | None) -> list[str]:
+    one = found.experiment.entries[loser]
+    theirs = {} if winner is None else found.experiment.entries[winner].letters
     return [
         f"{letter} = {one.letters[letter]}"
         for letter in one.open
-        if letter in one.letters
-        and letter not in one.grid
-        and not _shared(one.letters[letter], other.letters.get(letter))
+        if letter in one.letters and letter not in one.grid and not _shared(one.letters[letter], theirs.get(letter))
     ]
 
 

@@ -2,7 +2,8 @@
 
 ``faster``: oracle calls to the target, known between two rows of a curve; each p-value takes the end against it.
 ``comparable``: the same, within a factor of two both ways. ``lower``: the value of the measure after equally many
-calls.
+calls. ``seldom``: the share of outer iterations that exploit negative curvature, against :data:`SELDOM`; it needs no
+rival and no target.
 A sentence about several rivals is supported if the test says so of each of them, reversed if of one of them it says the
 opposite at the level divided by their number. Nothing is held against an arm that was treated worse (``alike``). Where
 there are several targets, a sentence is judged at each; one that nobody reaches, or a method reaches in its first step
@@ -17,15 +18,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from bilevel_verify.experiments.alike import excuse, unmeasured
+from bilevel_verify.experiments.alike import chosen, excuse, unmeasured
 from bilevel_verify.experiments.files import Claim
-from bilevel_verify.experiments.paired import BAND, LEVEL, Paired, compare_ranges
+from bilevel_verify.experiments.paired import BAND, LEVEL, Paired, compare, compare_ranges
 from bilevel_verify.experiments.running import Finished
 from bilevel_verify.experiments.targets import Range, cost, diverged, goals, target_of, values, words
 
 Verdict = Literal["supported", "not supported", "reversed", "not comparable"]
 Both = tuple[list[Range], list[Range]]
 """Numbers of a method and of its rival, seed by seed."""
+BY_TARGET = ("faster", "comparable")
+"""Kinds of sentences that are judged at each target."""
+SELDOM = 0.1
+"""Share of outer iterations below which a step is called seldom; the papers give no number."""
 FEWEST = 5
 """Fewest seeds: below, no exact test reaches the level."""
 
@@ -94,7 +99,7 @@ def judge(found: Finished) -> list[Judged]:
     aims = goals(one.size[found.size].target)
     views = [_aimed(found, goal) for goal in aims]
     for claim in one.claims:
-        last = slice(-1 if claim.kind == "lower" else 0, None)
+        last = slice(0 if claim.kind in BY_TARGET else -1, None)
         for variant in claim.variants:
             each = [_complete(_judge(view, claim, variant)) for view in views[last]]
             judged.append(_agreed(each, aims[last]))
@@ -129,6 +134,8 @@ def _complete(judged: Judged) -> Judged:
 def _judge(found: Finished, claim: Claim, variant: str) -> Judged:
     if reason := _undecidable(found, claim, variant):
         return Judged(claim, variant, "not comparable", reason, {})
+    if claim.kind == "seldom":
+        return _seldom(found, claim, variant)
     numbers = {pair: _numbers(found, claim, variant, pair) for pair in itertools.product(claim.better, claim.than)}
     pairs = {pair: compare_ranges(*both) for pair, both in numbers.items()}
     if reason := _too_easy(found, claim, variant):
@@ -157,6 +164,26 @@ def _undecidable(found: Finished, claim: Claim, variant: str) -> str:
     if blind := [name for name in arms if unmeasured(found.answers[variant, name], measure)]:
         return f"{measure} is not measured for {', '.join(blind)}"
     return ""
+
+
+def _seldom(found: Finished, claim: Claim, variant: str) -> Judged:
+    """``seldom``: exact one-sided tests of each method's share against :data:`SELDOM`, seed by seed."""
+    shares = {
+        name: [a["curvature_steps"] / max(a["iterations"], 1) for a in found.answers[variant, name] if a]
+        for name in claim.better
+    }
+    pairs = {
+        (name, f"one in {1 / SELDOM:g}"): compare(of_seeds, [SELDOM] * len(of_seeds))
+        for name, of_seeds in shares.items()
+    }
+    often = [name for (name, _), test in pairs.items() if test.more <= LEVEL / len(pairs)]
+    told = ", ".join(f"{name} {min(s):.3g} to {max(s):.3g}" for name, s in shares.items())
+    verdict: Verdict = "reversed" if often else "not supported"
+    if all(test.less <= LEVEL for test in pairs.values()):
+        verdict = "supported"
+    if ours := [f"{', '.join(said)} of {name}" for name in claim.better if (said := chosen(found, variant, name))]:
+        verdict, told = "not comparable", f"{told}; not printed for these data: {'; '.join(ours)}"
+    return Judged(claim, variant, verdict, f"share of the outer iterations: {told}", pairs)
 
 
 def _too_easy(found: Finished, claim: Claim, variant: str) -> str:

@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parent / "sheets"
 SIZES = ("tiny", "small", "paper")
 """``tiny`` is for tests; not every experiment has it."""
 PROBLEMS = ("cleaning", "tuning", "representation", "completion", "minimax", "regression", "inverse")
-KINDS = ("faster", "comparable", "lower")
+KINDS = ("faster", "comparable", "lower", "seldom")
 _HEAD = {"name", "paper", "section", "title", "problem", "measure", "open", "variants", "size", "methods", "claims"}
 _SIZE = {
     "data",

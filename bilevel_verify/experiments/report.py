@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from bilevel_verify.experiments.claims import Judged, costs, judge, lowest
+from bilevel_verify.experiments.claims import SELDOM, Judged, costs, judge, lowest
 from bilevel_verify.experiments.paired import BAND, LEVEL
 from bilevel_verify.experiments.running import Finished
 from bilevel_verify.experiments.targets import goals, words
 
+KEPT = ("curve", "counts", "calls", "status", "final", "curvature_steps")
+"""What ``data.json`` keeps of a run."""
 LINES = ("-", "--", "-.", ":")
 HEAD = f"""Costs are oracle calls of all kinds, exactly counted. Verdicts rest on the exact signed-rank test over the
 seeds (level {LEVEL:g} a sentence, comparable: within a factor of {BAND:g}) and speak of the data, sizes and targets
@@ -26,7 +28,8 @@ value the fewest calls.
 "Not comparable" is said where a result would be held against a method with under 1/{BAND:g} of the points of tuning of
 the other, with a letter that the paper does not print for these data (fixed here, or best at an end of our list), or
 best where this size cuts a list, or with another point of its tuning that is at the target earlier; and where the
-result depends on the target. Restarts: epochs that began again, for whatever reason the method has.
+result depends on the target. Restarts: epochs that began again, for whatever reason the method has; NCE: steps that
+exploited negative curvature ("seldom" is read as one outer iteration in {1 / SELDOM:g} or less).
 The tables show the calls to the last (hardest) target, and medians over the seeds (with the least and the largest).
 auc: how often a disturbed label has a smaller learned weight than a right one, ties half (1/2 is chance).
 Effects go from -1 (fewer calls, or lower, on every seed) to +1. Pictures: `NAME.svg`; all numbers: `data.json`.
@@ -88,8 +91,8 @@ def _variant(found: Finished, variant: str) -> list[str]:
     lines = [f"### {variant}" if variant else "", *(f"Data: {source}." for source in sorted(sources)), ""]
     lines += [
         f"| method | tuned letters | points tried | calls of the tuning | calls to the target | lowest {one.measure} "
-        "| at the end | restarts | calls by kind | ms a call | s a run | status |",
-        "|" + "---|" * 12,
+        "| at the end | restarts | NCE | calls by kind | ms a call | s a run | status |",
+        "|" + "---|" * 13,
     ]
     for name, search in searches.items():
         answers = [a for a in found.answers[variant, name] if a]
@@ -101,7 +104,8 @@ def _variant(found: Finished, variant: str) -> list[str]:
             f"{sum(a['score'] is None for a in tried)} diverged | {sum(a['calls'] for a in tried)} "
             f"| {_spread([high for _, high in costs(found, variant, name)])} "
             f"| {_spread(lowest(found, variant, name, one.measure))} | {_end(answers)} "
-            f"| {_middle([a['restarts'] for a in answers])} | {_kinds(answers)} | {_prices(answers)} "
+            f"| {_middle([a['restarts'] for a in answers])} | {_middle([a['curvature_steps'] for a in answers])} "
+            f"| {_kinds(answers)} | {_prices(answers)} "
             f"| {_middle([a['seconds'] for a in answers])} | {', '.join(sorted(statuses))} |"
         )
     return [*lines, ""]
@@ -149,7 +153,7 @@ def data_of(found: Finished, verdicts: list[Judged]) -> dict[str, object]:
                 "variant": variant, "method": name, "tuned": search.best,
                 "tuning": [{"knobs": k, "score": a and a["score"], "calls": a and a["calls"]} for k, a in search.tried],
                 "costs": [[_number(end) for end in ends] for ends in costs(found, variant, name)],
-                "seeds": [a and {k: a[k] for k in ("curve", "counts", "calls", "status", "final")} for a in answers],
+                "seeds": [a and {k: a[k] for k in KEPT} for a in answers],
             }
         )  # fmt: skip
     said = [

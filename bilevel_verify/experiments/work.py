@@ -126,6 +126,7 @@ def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed:
         "calls": curve.calls,
         "iterations": int(done.iterations),
         "restarts": int(sum(done.restarted)),
+        "curvature_steps": done.curvature_steps,
         "status": done.status,
         "note": done.note,
         "seconds": seconds,

@@ -88,6 +88,7 @@ class Outcome:
     restarted_last: bool = False
     note: str = ""
     outputs: dict[str, Any] = field(default_factory=dict)
+    exploited: int = 0
 
 
 class Stepper(Protocol):
@@ -243,7 +244,7 @@ class KernelStepper:
         if "y" in self.setup.method.sequences and self.setup.problem.dy:
             outputs["y"] = self._outside(self.memory.lower.inner[Inner._fields.index("y")])
         note = "" if status in ENDED else f"stopped at t = {t}, k = {k}: {status}"
-        return Outcome(status, list(x), t + 1, int(at.iterations), False, note, outputs)
+        return Outcome(status, list(x), t + 1, int(at.iterations), False, note, outputs, int(at.exploited))
 
     def _outside(self, vector: Any) -> list[Any]:
         """A vector of the loop as whoever asked for the run has it."""
@@ -386,6 +387,7 @@ class RunStream:
             parameters=MappingProxyType(dict(setup.letters)),
             outputs=MappingProxyType({name: as_array(value) for name, value in outcome.outputs.items()}),
             restarted=(True,) * (epochs - 1) + (last,),
+            curvature_steps=outcome.exploited,
             seed=setup.seed if setup.method.noisy and setup.noise is None else None,
             eps=setup.eps,
             compiled=self.stepper.compiled,

@@ -70,6 +70,7 @@ class Run:
     iterations : outer iterations over all epochs.
     epochs : restarts + 1 (1 for methods that never restart).
     restarted : for each epoch, whether the restart test ended it (False only for the last).
+    curvature_steps : steps that exploited negative curvature (AGD-Jin, convex until guilty; 0 elsewhere).
     trace : iterates.
     parameters : every letter that the run used, resolved to numbers.
     compiled : whether its loop was machine code (False for NumPy steps and for runs too short to be worth it).
@@ -94,6 +95,7 @@ class Run:
     note: str = ""
     versions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     rounding: float = 2.0**-52
+    curvature_steps: int = 0
 
     def __str__(self) -> str:
         calls = ", ".join(f"{n} {kind}" for kind, n in sorted(self.counts.items()) if n)

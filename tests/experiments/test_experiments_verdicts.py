@@ -404,6 +404,36 @@ def test_a_measure_that_was_not_taken_decides_nothing() -> None:
     assert (judged.verdict, judged.reason) == ("not comparable", "loss is not measured for b")
 
 
+@pytest.mark.parametrize(
+    ("steps", "letters", "verdict"),
+    [
+        ([[0, 5, 9, 0, 1], [2] * 5], (), "supported"),
+        ([[0, 5, 9, 0, 1], [2, 2, 2, 2, 11]], (), "not supported"),  # one seed above one in ten
+        ([[0, 5, 9, 0, 1], [10] * 5], (), "not supported"),  # one in ten is not below
+        ([[0, 5, 9, 0, 1], [50] * 5], (), "not supported"),  # 1/32 > 0.05/2
+        ([[0, 5, 9, 0, 1]], (), "supported"),
+        ([[50] * 5], (), "reversed"),
+        ([[0, 5, 9, 0, 1]], ("s",), "not comparable"),
+        ([[50] * 5], ("s",), "not comparable"),
+    ],
+)
+def test_seldom_is_a_share_of_the_outer_iterations(
+    steps: list[list[int]], letters: tuple[str, ...], verdict: str
+) -> None:
+    names = "abc"[: len(steps)]
+    found = _finished("seldom", {name: [10] * 5 for name in names})
+    entries = {n: dataclasses.replace(found.experiment.entries[n], letters={"s": 1}, open=letters) for n in names}
+    claim = dataclasses.replace(found.experiment.claims[0], better=tuple(names), than=())
+    experiment = dataclasses.replace(found.experiment, entries=entries, claims=(claim,))
+    for name, counts in zip(names, steps):
+        for answer, count in zip(found.answers["", name], counts):
+            assert answer is not None
+            answer.update({"curvature_steps": count, "iterations": 100})
+    (judged,) = judge(dataclasses.replace(found, experiment=experiment))
+    assert judged.verdict == verdict, judged.reason
+    assert "a 0 to 0.09" in judged.reason or steps[0][0] == 50
+
+
 def test_a_run_that_diverged_never_reaches() -> None:
     assert cost({**_answer([1, 5], [1.0, 0.9]), "status": "diverged"}, "loss", 0.3) == (math.inf, math.inf)
     assert cost({**_answer([1, 5], [1.0, 0.9]), "status": "budget"}, "loss", 0.3) == (5, math.inf)
@@ -415,7 +445,15 @@ def test_a_report_of_runs_that_diverge_or_grow_without_bound_is_written(tmp_path
     for answers in found.answers.values():
         for answer in answers:
             assert answer is not None
-            extra = {"counts": {"grad_f": 5}, "calls": 5, "final": {}, "restarts": 0, "seconds": 0.1, "prices": {}}
+            extra = {
+                "counts": {"grad_f": 5},
+                "calls": 5,
+                "final": {},
+                "restarts": 0,
+                "curvature_steps": 0,
+                "seconds": 0.1,
+                "prices": {},
+            }
             answer.update({"source": "made up", "status": answer.get("status", "budget"), **extra})
             spent = [{"seconds": 0.1 * row["calls"], "counts": {"grad_f": row["calls"]}} for row in answer["curve"]]
             answer["curve"] = [{**row, **more} for row, more in zip(answer["curve"], spent)]

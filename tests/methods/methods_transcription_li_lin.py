@@ -26,6 +26,7 @@ class Rows(dict):
     """(t, k) -> {sequence: point}; refuses to grow for ever, since parameters no theorem prescribes may never end."""
 
     MOST = 20_000
+    exploited = 0
 
     def put(self, t, k, **points):
         if len(self) >= self.MOST:
@@ -180,6 +181,7 @@ def agd_jin(p, eta, theta, B, K, gamma, s):
                 raise Tie
             if left < right:
                 new, case = _exploit(p, xs[k], vs[k], s), 1
+                rows.exploited += 1
             elif (k + 1) * (sum(norm(b - a) ** 2 for a, b in itertools.pairwise(xs)) + norm(new - xs[k]) ** 2) > B**2:
                 case = 2
             xs.append(new)
@@ -233,6 +235,7 @@ def until_guilty(p, L, rho, eps, most=200):
             delta = (u - v) / norm(u - v)
             b2 = min([u + eta_nc * delta, u - eta_nc * delta], key=p.f)
             centre = b1 if p.f(b1) <= p.f(b2) else b2
+            rows.exploited += 1
         if norm(p.grad(centre)) <= eps:
             return rows, centre
         t += 1

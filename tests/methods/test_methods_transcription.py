@@ -31,7 +31,7 @@ def _same_beginning_and_a_budget(problem, name, parameters, x0, rows, more, step
 
 @pytest.mark.parametrize("name", [*SINGLE, *BILEVEL, *MINIMAX])
 def test_agrees_step_for_step(name):
-    compared = 0
+    compared = exploited = 0
     for number, p in enumerate(_family(name)):
         p.counts.clear()
         parameters, more, transcription = case(name, p, number)
@@ -47,8 +47,11 @@ def test_agrees_step_for_step(name):
         run = run_method(p.problem, name, parameters, p.x0, compiled=False, **more)
         found = differences(run, rows, output, p.counts)
         compared += 1
+        exploited += run.curvature_steps
+        assert run.curvature_steps == getattr(rows, "exploited", 0), f"seed {SEED}, problem {number}, {parameters}"
         assert not found, f"seed {SEED}, problem {number}, {parameters}: {found[:4]}"
     assert compared >= LEAST
+    assert (exploited > 0) == (name in ("agd-jin", "convex-until-guilty"))
 
 
 def test_a_printed_loop_without_end_is_stopped_by_the_budget():
