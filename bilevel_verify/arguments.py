@@ -36,7 +36,7 @@ def checked(function: Function, name: str = "", home: str = "") -> Function:
     signature, shown = inspect.signature(function), name or function.__qualname__.removesuffix(".__init__")
 
     @functools.wraps(function)
-    def call(*arguments: Any, **named: Any) -> Any:
+    def call(*arguments: Any, **named: object) -> Any:
         try:
             given = signature.bind(*arguments, **named).arguments
         except TypeError as error:
@@ -61,7 +61,7 @@ def checked_methods(kind: Kind) -> Kind:
     return kind
 
 
-def _check(function: Callable[..., Any], name: str, parameter: str, value: Any) -> None:
+def _check(function: Callable[..., object], name: str, parameter: str, value: object) -> None:
     hint = _hints(function).get(parameter, Any)
     if not _fits(value, hint):
         raise InputError(f"{name}: {parameter} must be {_words(hint)}, not {_shown(value)}")
@@ -71,7 +71,7 @@ def _check(function: Callable[..., Any], name: str, parameter: str, value: Any) 
 
 
 @functools.cache
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def _hints(function: Callable[..., object]) -> dict[str, object]:
     """The annotations; one that names what is imported for type checkers only allows everything."""
     found: dict[str, Any] = {}
     for name, hint in function.__annotations__.items():
@@ -81,7 +81,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     return found
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _fits(value: object, hint: object) -> bool:
     """Whether a value is of an annotated type: integers are floats, arrays and lists are sequences, texts are not."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any or isinstance(hint, TypeVar):
@@ -115,12 +115,12 @@ def _fits(value: Any, hint: Any) -> bool:
         return True
 
 
-def _is_of_arrays(hint: Any) -> bool:
+def _is_of_arrays(hint: object) -> bool:
     """A part of NumPy's ``ArrayLike``: protocols that a tuple is not found to follow."""
     return str(getattr(typing.get_origin(hint) or hint, "__module__", "")).startswith("numpy._typing")
 
 
-def _is_plain(value: Any, hint: type) -> bool:
+def _is_plain(value: object, hint: type) -> bool:
     if hint is bool:
         return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
     if isinstance(value, bool):
@@ -128,7 +128,7 @@ def _is_plain(value: Any, hint: type) -> bool:
     return isinstance(value, Integral) if hint is int else isinstance(value, Real) and _is_number(value)
 
 
-def _is_list(value: Any, kind: type) -> bool:
+def _is_list(value: object, kind: type) -> bool:
     if isinstance(value, str | bytes | Mapping):
         return False
     if hasattr(value, "__array__"):
@@ -137,7 +137,7 @@ def _is_list(value: Any, kind: type) -> bool:
     return isinstance(value, wanted)
 
 
-def _entries_fit(values: Any, parts: tuple[Any, ...]) -> bool:
+def _entries_fit(values: object, parts: tuple[object, ...]) -> bool:
     if not parts or not isinstance(values, Collection):
         return True
     wanted = parts[0] if len(parts) == 1 or parts[1:] == (...,) else Any
@@ -146,7 +146,7 @@ def _entries_fit(values: Any, parts: tuple[Any, ...]) -> bool:
     return all(_fits(value, wanted) for value in islice(values, MOST_LOOKED_AT))
 
 
-def _mapping_fits(values: Mapping[Any, Any], parts: tuple[Any, ...]) -> bool:
+def _mapping_fits(values: Mapping[object, object], parts: tuple[object, ...]) -> bool:
     if len(parts) != 2:
         return True
     return all(_fits(k, parts[0]) and _fits(v, parts[1]) for k, v in islice(values.items(), MOST_LOOKED_AT))
@@ -163,7 +163,7 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _is_point(value: Any) -> bool:
+def _is_point(value: object) -> bool:
     """A number, or lists of numbers (of one, two or three levels): what starts and points are written as."""
     return _is_number(value) or _is_nested(value, 3)
 
@@ -176,7 +176,7 @@ def _is_nested(value: Any, levels: int) -> bool:
     return all(_is_number(v) or _is_nested(v, levels - 1) for v in islice(value, MOST_LOOKED_AT))
 
 
-def _is_formula(value: Any) -> bool:
+def _is_formula(value: object) -> bool:
     return isinstance(value, str) or _is_number(value)
 
 
@@ -185,13 +185,13 @@ def _are_accuracies(value: Any) -> bool:
     return _is_formula(value) or _is_nested(value, 1) or (listed and all(map(_is_formula, value)))
 
 
-def _are_letters(value: Any) -> bool:
+def _are_letters(value: object) -> bool:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         return False
     return all(v is None or callable(v) or _is_formula(v) or _is_point(v) for v in value.values())
 
 
-def _at_least(least: int) -> Callable[[Any], bool]:
+def _at_least(least: int) -> Callable[[object], bool]:
     return lambda value: isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
@@ -199,16 +199,16 @@ def _is_positive(value: Any) -> bool:
     return _is_number(value) and 0 < float(value) < math.inf
 
 
-def _is_file_name(value: Any) -> bool:
+def _is_file_name(value: object) -> bool:
     return "\0" not in str(value)
 
 
-def _are_axes(value: Any) -> bool:
+def _are_axes(value: object) -> bool:
     listed = value if isinstance(value, list | tuple) else [value]
     return bool(listed) and all(hasattr(one, "figure") and hasattr(one, "plot") for one in listed)
 
 
-def _is_box(value: Any) -> bool:
+def _is_box(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(n, str) and _is_nested(r, 1) for n, r in value.items())
 
 
@@ -229,7 +229,7 @@ MEANINGS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 """What a parameter of this name takes wherever it occurs: a test, and its words."""
 
 
-def _words(hint: Any) -> str:
+def _words(hint: object) -> str:
     """An annotation as a message says it."""
     if hint is types.NoneType:
         return "None"
@@ -248,7 +248,7 @@ def _words(hint: Any) -> str:
     return str(hint).replace("collections.abc.", "").replace("typing.", "")
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**30:
         return "an integer beyond the range of floats"
     text = repr(value) if isinstance(value, str | int | float | bool | list | tuple | dict | type(None)) else ""

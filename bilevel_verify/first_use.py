@@ -13,7 +13,7 @@ from bilevel_verify.arguments import checked
 
 def on_first_use(
     package: str, homes: Mapping[str, str], modules: tuple[str, ...] = (), public: bool = False
-) -> Callable[[str], Any]:
+) -> Callable[[str], object]:
     """The ``__getattr__`` of ``package``: loads a name from its home, once.
 
     ``homes`` maps a module, named relative to the package (``.worst`` lies beside it), to the names that live there,

@@ -13,8 +13,8 @@ from bilevel_verify.checks.verdicts.verification import Verification
 
 
 def verify(
-    problem: Any,
-    statement: Any,
+    problem: object,
+    statement: object,
     *,
     eps: float | Sequence[float] | None = None,
     method: str | Callable[..., Any] | None = None,

@@ -52,7 +52,7 @@ class DataArray(sympy.Basic):  # type: ignore[misc]
         return str(self.args[0])
 
 
-def _frozen(array: Any) -> bool:
+def _frozen(array: object) -> bool:
     """Whether nobody can write to an array: neither through it nor through what it is a view of."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
@@ -173,7 +173,7 @@ class DataSum(sympy.Expr):  # type: ignore[misc]
         """Numbers that one term holds."""
         return 1 + len(self.columns) + sum(len(f.variables) if f.kind == "rows" else 1 for f in self.forms.values())
 
-    def doit(self, **hints: Any) -> sympy.Expr:
+    def doit(self, **hints: object) -> sympy.Expr:
         """The sum written out, if it is small; else itself."""
         if self.count * self.width > MOST_WRITTEN_OUT:
             return self

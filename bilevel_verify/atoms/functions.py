@@ -77,7 +77,7 @@ class softplus(AtomFunction):
     def fdiff(self, argindex: int = 1) -> sympy.Expr:
         return sigmoid(self.args[0])
 
-    def _eval_rewrite_as_exp(self, t: sympy.Symbol, **hints: Any) -> sympy.Expr:
+    def _eval_rewrite_as_exp(self, t: sympy.Symbol, **hints: object) -> sympy.Expr:
         return sympy.log(1 + sympy.exp(t), evaluate=False)
 
 
@@ -95,7 +95,7 @@ class sigmoid(AtomFunction):
     def fdiff(self, argindex: int = 1) -> sympy.Expr:
         return sigmoid_d(1, self.args[0])
 
-    def _eval_rewrite_as_exp(self, t: sympy.Symbol, **hints: Any) -> sympy.Expr:
+    def _eval_rewrite_as_exp(self, t: sympy.Symbol, **hints: object) -> sympy.Expr:
         return 1 / (1 + sympy.exp(-t))
 
     def _latex_head(self, printer: LatexPrinter) -> str:
@@ -127,7 +127,7 @@ class sigmoid_d(AtomFunction):
     def fdiff(self, argindex: int = 2) -> sympy.Expr:
         return sigmoid_d(self.args[0] + 1, self.args[1])
 
-    def _eval_rewrite_as_sigmoid(self, k: sympy.Expr, t: sympy.Symbol, **hints: Any) -> sympy.Expr:
+    def _eval_rewrite_as_sigmoid(self, k: sympy.Expr, t: sympy.Symbol, **hints: object) -> sympy.Expr:
         return sigmoid_polynomial(int(k)).as_expr().subs(_S, sigmoid(t))
 
     def _latex_head(self, printer: LatexPrinter) -> str:
@@ -161,7 +161,7 @@ class logcosh(AtomFunction):
     def fdiff(self, argindex: int = 1) -> sympy.Expr:
         return sympy.tanh(self.args[0])
 
-    def _eval_rewrite_as_cosh(self, t: sympy.Symbol, **hints: Any) -> sympy.Expr:
+    def _eval_rewrite_as_cosh(self, t: sympy.Symbol, **hints: object) -> sympy.Expr:
         return sympy.log(sympy.cosh(t), evaluate=False)
 
     def _latex_head(self, printer: LatexPrinter) -> str:
@@ -195,7 +195,7 @@ class logsumexp(Function):  # type: ignore[misc]
             top = max(values)
             return sympy.Expr._from_mpmath(top + mp.log(mp.fsum(mp.exp(v - top) for v in values)), prec)
 
-    def _eval_rewrite_as_exp(self, *arguments: Any, **hints: Any) -> sympy.Expr:
+    def _eval_rewrite_as_exp(self, *arguments: object, **hints: object) -> sympy.Expr:
         return sympy.log(sympy.Add(*(sympy.exp(a) for a in arguments)), evaluate=False)
 
     def _latex(self, printer: LatexPrinter, exp: str | None = None) -> str:

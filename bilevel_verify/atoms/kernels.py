@@ -86,7 +86,7 @@ def array(name: str, order: int = 0) -> Kernel:
 
     plain = _bound(name, order, _numpy_names())
 
-    def kernel(t: Any, *parameters: Any) -> Any:
+    def kernel(t: object, *parameters: object) -> Any:
         with np.errstate(all="ignore"):
             return plain(np.asarray(t, dtype=float), *parameters)
 

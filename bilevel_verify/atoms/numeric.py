@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import mpmath
 
 
-def lambdify_modules(target: Literal["numpy", "mpmath"] = "numpy") -> list[Any]:
+def lambdify_modules(target: Literal["numpy", "mpmath"] = "numpy") -> list[object]:
     """``modules`` argument of :func:`sympy.lambdify` that knows the atoms of our own."""
     kernel = array if target == "numpy" else multiprecision
     names: dict[str, Any] = {name: kernel(name) for name in ("softplus", "sigmoid", "logcosh")}
@@ -36,11 +36,11 @@ def evaluator(
     return function
 
 
-def _swapped(kernel: Callable[..., Any]) -> Callable[..., object]:
+def _swapped(kernel: Callable[..., object]) -> Callable[..., object]:
     return lambda parameter, t: kernel(t, parameter)
 
 
-def _numpy_logsumexp(*values: Any) -> Any:
+def _numpy_logsumexp(*values: Any) -> object:
     import numpy as np
 
     top = np.maximum.reduce(np.broadcast_arrays(*values))

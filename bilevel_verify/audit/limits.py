@@ -94,7 +94,7 @@ def memory_limit(size: float) -> Iterator[None]:
         _memory.reset(token)
 
 
-def bounded(function: str, *arguments: Any, seconds: float, **options: Any) -> Any:
+def bounded(function: str, *arguments: object, seconds: float, **options: object) -> Any:
     """What a function says in the process of the engines, or :class:`Ended`.
 
     Parameters

@@ -137,6 +137,6 @@ def canonical(data: object) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def digest(data: Any) -> str:
+def digest(data: object) -> str:
     """SHA-256 of the canonical JSON of ``data``."""
     return hashlib.sha256(canonical(data).encode()).hexdigest()

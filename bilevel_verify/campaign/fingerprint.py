@@ -12,7 +12,6 @@ import sys
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from bilevel_verify.campaign.cell import Cell, digest
 from bilevel_verify.campaign.solvers import solver_fingerprint
@@ -89,6 +88,6 @@ def identity(cell: Cell) -> dict[str, object]:
     }
 
 
-def key_of(cell: Cell, depends: dict[str, Any]) -> str:
+def key_of(cell: Cell, depends: dict[str, object]) -> str:
     """Key of the answer: digest of the question with all that it depends on."""
     return digest({"cell": cell.to_dict(), "identity": depends})

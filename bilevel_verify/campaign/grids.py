@@ -205,7 +205,7 @@ def _questions(table: Mapping[str, object], where: str, folder: Path | None) -> 
     return asked + [(None, _reference(str(c), folder)) for c in _list(table, "cards", where, str)]
 
 
-def _tolerances(table: Mapping[str, Any], where: str) -> list[tuple[float, ...]]:
+def _tolerances(table: Mapping[str, object], where: str) -> list[tuple[float, ...]]:
     values = []
     for value in _list(table, "eps", where, float | int):
         if not 0 < value < math.inf:

@@ -95,7 +95,7 @@ class Store(Database):
         key: str,
         content: str,
         cell: dict[str, Any],
-        identity: dict[str, Any],
+        identity: dict[str, object],
         answer: dict[str, Any],
         *,
         documents: Iterable[dict[str, Any]] = (),
@@ -121,7 +121,13 @@ class Store(Database):
         return self._guarded(write)
 
     def add_failure(
-        self, key: str, content: str, cell: dict[str, Any], status: FailureStatus, limits: dict[str, Any], message: str
+        self,
+        key: str,
+        content: str,
+        cell: dict[str, object],
+        status: FailureStatus,
+        limits: dict[str, object],
+        message: str,
     ) -> None:
         """Append the record of a cell that ended without an answer."""
         row = (key, content, canonical(cell), status, canonical(limits), message, _now())

@@ -47,14 +47,14 @@ class Draft:
         return found
 
 
-def listed(node: Tree) -> Any:
+def listed(node: Tree) -> object:
     """A tree as JSON data."""
     if isinstance(node, tuple):
         return [node[0], *(listed(part) for part in node[1:])]
     return number_of(node) if isinstance(node, Fraction) else node
 
 
-def replaced(data: object, values: Mapping[str, Any]) -> Any:
+def replaced(data: object, values: Mapping[str, object]) -> Any:
     """Data with data for letters."""
     return listed(substituted(tree(data), {name: tree(value) for name, value in values.items()}))
 
@@ -77,7 +77,7 @@ def sides(element: Poly) -> tuple[Poly, Poly]:
     return small, Poly({m: c for m, c in element.terms.items() if c > 0})
 
 
-def goal(element: Poly, op: str) -> list[Any]:
+def goal(element: Poly, op: str) -> list[object]:
     """``0 op element`` as a goal of a line."""
     return [{">=": "<=", ">": "<"}.get(op, op), 0, written(element)]
 
@@ -109,7 +109,7 @@ def _term(m: frozenset[tuple[Atom, Poly | Fraction]], c: Fraction) -> Any:
     return parts[0] if len(parts) == 1 else ["*", *parts]
 
 
-def _power(a: Atom, e: Exponent) -> Any:
+def _power(a: Atom, e: Exponent) -> object:
     base = atom(a)
     if e == 1:
         return base
@@ -139,7 +139,7 @@ def _plain(index: str) -> str:
     return f"i_{index[:-1]}"
 
 
-def _renamed(data: object, index: str) -> Any:
+def _renamed(data: object, index: str) -> object:
     if isinstance(data, list):
         return [_renamed(part, index) for part in data]
     return _plain(index) if data == index else data

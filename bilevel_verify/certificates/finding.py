@@ -139,7 +139,7 @@ def lets(statement: dict[str, Any]) -> list[int]:
     return found
 
 
-def _search(statement: dict[str, Any], let: list[int], effort: int, eager: bool) -> list[Any] | None:
+def _search(statement: dict[str, object], let: list[int], effort: int, eager: bool) -> list[object] | None:
     work.left = effort
     try:
         sorts, conditions, claim = determined(statement, let)

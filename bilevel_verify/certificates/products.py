@@ -293,7 +293,7 @@ def _demanding(target: Poly, found: list[Column]) -> Poly:
 
 def certificate(
     at: Context, element: Poly, op: str, degree: int, rounds: int, more: bool = False
-) -> tuple[Any, Any] | None:
+) -> tuple[object, object] | None:
     """``(parts, multiplier)`` of an identity line that shows ``element op 0``; None if the programme finds none.
 
     ``more`` looks for squares that facts call for, and for facts that squares call for.

@@ -50,7 +50,7 @@ def statement_of(claim: ScalarClaim, vectors: tuple[str, ...] = ()) -> dict[str,
     }
 
 
-def _conditions(node: tree.Node) -> Iterator[Any]:
+def _conditions(node: tree.Node) -> Iterator[object]:
     """A condition as relations and alternatives; a chain and a conjunction are their parts."""
     match node:
         case tree.Compare(operands=operands, operators=operators):
@@ -69,11 +69,11 @@ def _conditions(node: tree.Node) -> Iterator[Any]:
             raise NotStated(f"the condition {type(node).__name__}")
 
 
-def _one(parts: list[Any]) -> Any:
+def _one(parts: list[object]) -> object:
     return parts[0] if len(parts) == 1 else ["and", *parts]
 
 
-def data_of(node: tree.Node) -> Any:
+def data_of(node: tree.Node) -> object:
     """A scalar expression as data.
 
     Raises

@@ -248,7 +248,7 @@ class Search:
                     return True
         return False
 
-    def _inducted(self, draft: Draft, claim: Any, name: str, start: int, sums: list[Any]) -> bool:
+    def _inducted(self, draft: Draft, claim: Any, name: str, start: int, sums: list[object]) -> bool:
         proofs = []
         for value in (start, ("+", name, 1)):
             facts = [(p, o) for p, o in draft.at.facts if name not in names(p)]

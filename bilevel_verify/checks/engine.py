@@ -116,7 +116,7 @@ def verify(
 def requests_of(
     problem: Problem | str,
     statement: Path | str,
-    method: str | Callable[..., Any] | None,
+    method: str | Callable[..., object] | None,
     parameters: Mapping[str, object] | None,
     values: Mapping[str, object] | None,
     readings: Sequence[str] | None,

@@ -67,12 +67,12 @@ def series_of(
     claim: str | None = None,
     *,
     eps: float | None = None,
-    method: str | Callable[..., Any] | None = None,
+    method: str | Callable[..., object] | None = None,
     x0: Any = None,
     parameters: Mapping[str, object] | None = None,
     values: Mapping[str, object] | None = None,
     readings: Sequence[str] | None = None,
-    **options: Any,
+    **options: object,
 ) -> list[Series]:
     """The claims of one statement along one run, place by place; the parameters are those of ``verify``.
 

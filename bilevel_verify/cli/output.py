@@ -76,7 +76,7 @@ def say(text: str) -> None:
     print(visible(text), file=sys.stderr)
 
 
-def table(title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]], numeric: Sequence[str] = ()) -> None:
+def table(title: str, columns: Sequence[str], lines: Sequence[Sequence[object]], numeric: Sequence[str] = ()) -> None:
     """A table on stdout; every cell is text, never markup. Where it is too narrow for its names, blocks of lines."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -95,12 +95,12 @@ def table(title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]], nu
     _print(shown)
 
 
-def _is_of_names(cells: Sequence[Any]) -> bool:
+def _is_of_names(cells: Sequence[object]) -> bool:
     """Whether a column holds names and numbers alone: such a cell is copied, and never torn apart."""
     return any(map(str, cells)) and all(" " not in str(cell) and len(str(cell)) <= LONGEST_NAME for cell in cells)
 
 
-def _least_width(columns: Sequence[str], lines: Sequence[Sequence[Any]], names: Sequence[bool]) -> list[int]:
+def _least_width(columns: Sequence[str], lines: Sequence[Sequence[object]], names: Sequence[bool]) -> list[int]:
     """What each column needs at least, with the blanks beside it: a name as a whole, a text its common words."""
     found = []
     for place, head in enumerate(columns):
@@ -110,7 +110,7 @@ def _least_width(columns: Sequence[str], lines: Sequence[Sequence[Any]], names: 
     return [width + 3 for width in found]
 
 
-def _blocks_of_cells(title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:
+def _blocks_of_cells(title: str, columns: Sequence[str], lines: Sequence[Sequence[object]]) -> None:
     """Rows one below the other: their first short cells in a line, the others below it, each with its head."""
     from rich.padding import Padding
     from rich.text import Text
@@ -127,7 +127,7 @@ def _blocks_of_cells(title: str, columns: Sequence[str], lines: Sequence[Sequenc
                 _print(Padding(Text(f"{visible(head)}: {cell}"), (0, 0, 0, 4)))
 
 
-def _print(thing: Any) -> None:
+def _print(thing: object) -> None:
     """Print without blanks at the end of lines where nobody sees colours."""
     from rich.text import Text
 
@@ -142,7 +142,7 @@ def _print(thing: Any) -> None:
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
-def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
+def verdict_table(rows: Sequence[Mapping[str, object]], title: str = "") -> None:
     """Rows as a table, the worst first when there are very many."""
     from rich.text import Text
 
@@ -186,7 +186,7 @@ FEWEST_FOLDED, MOST_NAMED = 3, 6
 Rows = Sequence[Mapping[str, Any]]
 
 
-def _folded(rows: Rows) -> tuple[list[Mapping[str, Any]], dict[str, list[Mapping[str, Any]]]]:
+def _folded(rows: Rows) -> tuple[list[Mapping[str, object]], dict[str, list[Mapping[str, object]]]]:
     """Rows that do not apply for one and the same reason are one line: (the other rows, reason -> its rows)."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -213,7 +213,7 @@ def _blocks(title: str, lines: Sequence[Sequence[Any]]) -> None:
             _print(Padding(Text(visible(why)), (0, 0, 0, 4)))
 
 
-def verdict_counts(rows: Sequence[Mapping[str, Any]]) -> str:
+def verdict_counts(rows: Sequence[Mapping[str, object]]) -> str:
     """``12 holds (4 proved, 8 certified), 1 undecided; units: 3 agree``."""
     from bilevel_verify.checks.verdicts.counting import count_of
 

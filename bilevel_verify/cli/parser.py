@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from bilevel_verify.errors import one_line
 
@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
 class _Version(argparse.Action):
     """``--version`` without importing the package before it is asked for."""
 
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> NoReturn:
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> NoReturn:
         from bilevel_verify.version import VERSION
 
         parser.exit(0, f"bilevel-verify {VERSION}\n")

@@ -94,7 +94,7 @@ def problem_of(arguments: argparse.Namespace) -> tuple[Any, str]:
     return open_problem(reference, values, arguments.allow_outside), join_reference(reference, values)
 
 
-def other_problem(name: str, arguments: argparse.Namespace) -> Any:
+def other_problem(name: str, arguments: argparse.Namespace) -> object:
     """One more problem beside that of :func:`problem_of`; its knobs stand in its name."""
     reference, knobs = split_reference(name)
     return open_problem(reference, knobs, arguments.allow_outside)

@@ -287,7 +287,7 @@ def _header(path: Path) -> tuple[str, int]:
     return ",", 1
 
 
-def ask_for(spec: Mapping[str, Any], folder: Path) -> None:
+def ask_for(spec: Mapping[str, object], folder: Path) -> None:
     """Look into the files of a set that the user brings, before anything is run.
 
     Raises

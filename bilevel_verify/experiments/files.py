@@ -235,7 +235,7 @@ def _entry(name: str, table: Mapping[str, Any], where: str) -> Entry:
     return Entry(name, table.get("method", name), letters, grid, table.get("note", ""), sizes, chosen, least)
 
 
-def _claim(table: Mapping[str, Any], entries: Mapping[str, Entry], variants: Mapping[str, Any], where: str) -> Claim:
+def _claim(table: Mapping[str, Any], entries: Mapping[str, Entry], variants: Mapping[str, object], where: str) -> Claim:
     _known(table, _CLAIM, f"{where}: claims")
     if table.get("kind") not in KINDS:
         raise InputError(f"{where}: kind of a claim must be one of {', '.join(KINDS)}, not {table.get('kind')!r}")

@@ -64,7 +64,7 @@ class Search:
         values = itertools.product(*(grid[knob] for knob in chosen))
         return [{**self.best, **dict(zip(chosen, point))} for point in values]
 
-    def learn(self, answers: Sequence[tuple[Knobs, dict[str, Any] | None]]) -> None:
+    def learn(self, answers: Sequence[tuple[Knobs, dict[str, object] | None]]) -> None:
         """Keep the best point that was tried; where nothing worked, the first value of the round.
 
         Below a target that is a value nothing is better: there the fewest calls decide, and elsewhere between equals.

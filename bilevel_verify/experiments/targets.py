@@ -30,7 +30,7 @@ def words(goal: Mapping[str, float]) -> str:
     return f"{goal['fraction']:.4g} of the best decrease by any method on that seed"
 
 
-def target_of(answers: Sequence[Answer], measure: str, said: Mapping[str, Any]) -> float | None:
+def target_of(answers: Sequence[Answer], measure: str, said: Mapping[str, object]) -> float | None:
     """The hardest target for runs on one instance: ``value``, or the first value less a ``fraction`` of the best
     decrease of all.
 

@@ -25,7 +25,7 @@ class Arithmetic(Protocol[V, T]):
     def power(self, a: V, exponent: Fraction) -> V:
         """``a ** exponent``; the exponent is positive, never 1."""
 
-    def atom(self, name: str, order: int, a: V, parameters: tuple[Any, ...]) -> V:
+    def atom(self, name: str, order: int, a: V, parameters: tuple[object, ...]) -> V:
         """Derivative of the given order of a one-argument atom, parameters as in the atom's own definition."""
 
     def logsumexp(self, args: Sequence[V]) -> V: ...

@@ -59,7 +59,7 @@ class ArbBalls:
             return flint.arb(0).union((abs(a).upper() ** ball(exponent)).upper())
         return a ** ball(exponent)
 
-    def atom(self, name: str, order: int, a: arb, parameters: tuple[Any, ...]) -> arb:
+    def atom(self, name: str, order: int, a: arb, parameters: tuple[object, ...]) -> arb:
         return ball_atom(name, order, a, tuple(fraction(p) for p in parameters))
 
     def logsumexp(self, args: Sequence[arb]) -> arb:
@@ -109,7 +109,7 @@ def compare(op: str, a: arb, b: arb) -> Answer:
 
 
 @lru_cache(maxsize=4096)
-def _constant(value: Any, bits: int) -> arb:
+def _constant(value: object, bits: int) -> arb:
     return constant_ball(value, bits)
 
 

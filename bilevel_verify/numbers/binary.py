@@ -18,7 +18,7 @@ SPARE_BITS = 16
 """Bits that loops have beyond those that were asked for: their roundings are no coarser than mpmath's."""
 
 
-def binary(number: Any) -> Any:
+def binary(number: Any) -> object:
     """An mpmath number, exactly; anything else (counts, tuples of counts, None) as it is."""
     if not hasattr(number, "_mpf_"):
         return number
@@ -30,7 +30,7 @@ def binary(number: Any) -> Any:
     return flint.arf((-int(mantissa) if sign else int(mantissa), int(exponent)))
 
 
-def to_mpmath(number: Any) -> Any:
+def to_mpmath(number: Any) -> object:
     """The mpmath number, exactly; of a float or an integer too, with which vectors of a loop begin."""
     import mpmath
 
@@ -46,7 +46,7 @@ _ENTRIES = np.frompyfunc(to_mpmath, 1, 1)
 
 
 @np.errstate(invalid="ignore")  # the floats of NaN set flags
-def entries_to_mpmath(array: NDArray[np.object_]) -> Any:
+def entries_to_mpmath(array: NDArray[np.object_]) -> object:
     """The same, entry by entry of an array."""
     return _ENTRIES(array)
 
@@ -67,7 +67,7 @@ def function(name: str) -> Callable[[Any], Any]:
     return lambda a: of_ball(of(flint.arb(a)))
 
 
-def root(a: Any) -> Any:
+def root(a: object) -> Any:
     """The square root."""
     return function("sqrt")(a)
 
@@ -79,10 +79,10 @@ def power(a: Any, exponent: Any) -> Any:
     return of_ball(flint.arb(a) ** flint.arb(exponent)) if a >= 0 else flint.arf(float("nan"))
 
 
-def through_mpmath(of: Callable[..., Any]) -> Callable[..., Any]:
+def through_mpmath(of: Callable[..., object]) -> Callable[..., object]:
     """A function of mpmath numbers as one of binary ones."""
 
-    def through(*arguments: Any) -> Any:
+    def through(*arguments: object) -> object:
         return binary(of(*(to_mpmath(a) if hasattr(a, "man_exp") else a for a in arguments)))
 
     return through

@@ -247,7 +247,7 @@ class Exact:
     def ceil(self, a: Scalar) -> Scalar:
         return rounded(a, up=True)
 
-    def atom(self, name: str, order: int, a: Scalar, parameters: tuple[Any, ...]) -> Scalar:
+    def atom(self, name: str, order: int, a: Scalar, parameters: tuple[object, ...]) -> Scalar:
         if order == 0 and name in TRANSCENDENTAL:
             return transcendental(name, a)
         return BALLS.atom(name, order, ball(a), parameters)

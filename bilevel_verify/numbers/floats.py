@@ -82,7 +82,7 @@ class Numpy:
     def constant(self, value: Any) -> Any:
         return nearest_float(value)
 
-    def add(self, a: Any, b: Any) -> Any:
+    def add(self, a: Any, b: object) -> Any:
         return a + b
 
     def mul(self, a: Any, b: Any) -> Any:
@@ -164,16 +164,16 @@ class Mpmath(PythonFloat):
     def atom(self, name: str, order: int, a: Any, parameters: tuple[Any, ...]) -> Any:
         return kernels.multiprecision(name, order, parameters)(a)
 
-    def logsumexp(self, args: Sequence[Any]) -> Any:
+    def logsumexp(self, args: Sequence[object]) -> Any:
         return kernels.logsumexp_mp(args)
 
     def sign(self, a: Any) -> Any:
         return kernels.mp_constant((a > 0) - (a < 0))
 
-    def floor(self, a: Any) -> Any:
+    def floor(self, a: object) -> Any:
         return kernels.mp_module().floor(a)
 
-    def ceil(self, a: Any) -> Any:
+    def ceil(self, a: object) -> Any:
         return kernels.mp_module().ceil(a)
 
 

@@ -61,9 +61,9 @@ def logical_batch(op: str, answers: Iterable[Answers]) -> Answers:
     return np.asarray(op == "true"), np.asarray(op == "false")
 
 
-def _all(parts: Iterable[Any]) -> Any:
+def _all(parts: Iterable[Any]) -> object:
     return np.logical_and.reduce(np.broadcast_arrays(*parts))
 
 
-def _any(parts: Iterable[Any]) -> Any:
+def _any(parts: Iterable[Any]) -> object:
     return np.logical_or.reduce(np.broadcast_arrays(*parts))

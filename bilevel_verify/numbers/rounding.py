@@ -93,7 +93,7 @@ def float_above(value: Fraction) -> float:
     return -float_below(-value)
 
 
-def ball(number: Any) -> arb:
+def ball(number: object) -> arb:
     """The ball of a number: exact for floats, integers and mpmath numbers, rounded outwards for other rationals.
 
     Raises
@@ -149,7 +149,7 @@ def floats_of(value: arb) -> tuple[float, float]:
     return bottom, top
 
 
-def constant_ball(number: Any, bits: int = PRECISION) -> arb:
+def constant_ball(number: object, bits: int = PRECISION) -> arb:
     """An ``arb`` ball that contains an exact SymPy number (rational, algebraic, or elementary constant).
 
     Raises
@@ -236,12 +236,12 @@ def enclose(number: Any) -> tuple[float, float]:
     return low, high
 
 
-def outward(low: Any, high: Any) -> tuple[float, float]:
+def outward(low: object, high: object) -> tuple[float, float]:
     """The smallest interval of floats around an interval with exact ends: what is shown on it holds between them."""
     return enclose(low)[0], enclose(high)[1]
 
 
-def inward(low: Any, high: Any) -> tuple[float, float]:
+def inward(low: object, high: object) -> tuple[float, float]:
     """The floats inside an interval with exact ends: the float next to an end such as 1/3 may lie outside.
 
     The first is larger than the second where no float is inside.

@@ -29,11 +29,11 @@ def hyper_objective(
     problem: Problem,
     box: Box | None = None,
     along: str | Sequence[str] | None = None,
-    point: Any = None,
+    point: object = None,
     *,
     stationary: bool = True,
     count: int | None = None,
-    axes: Any = None,
+    axes: object = None,
 ) -> Any:
     """The hyper-objective: a curve in one dimension, contours in two, a slice in more.
 
@@ -149,10 +149,10 @@ def penalty(
     lam: Sequence[float] = (1.0, 3.0, 10.0, 100.0),
     box: Box | None = None,
     along: str | None = None,
-    point: Any = None,
+    point: object = None,
     *,
     count: int = 201,
-    axes: Any = None,
+    axes: object = None,
 ) -> Any:
     """``L*_lam`` for several lambda beside phi, along one coordinate of x, and how far below phi each of them lies.
 

@@ -46,7 +46,7 @@ def trajectory(
     along: str | Sequence[str] | None = None,
     *,
     count: int | None = None,
-    axes: Any = None,
+    axes: object = None,
 ) -> Any:
     """Iterates of one or several runs: restarts are squares, the start is an open circle, the output a star.
 

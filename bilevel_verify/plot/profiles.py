@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @picture
-def performance_profile(runs: Iterable[Run], cost: Callable[[Run], float] | None = None, *, axes: Any = None) -> Any:
+def performance_profile(runs: Iterable[Run], cost: Callable[[Run], float] | None = None, *, axes: object = None) -> Any:
     """Share of the instances that a method solves within a factor of the best method (Dolan and Moré).
 
     Parameters
@@ -37,7 +37,7 @@ def performance_profile(runs: Iterable[Run], cost: Callable[[Run], float] | None
 @picture
 def data_profile(
     runs: Iterable[Run], dimensions: Mapping[str, int] | None = None, cost: Callable[[Run], float] | None = None,
-    *, axes: Any = None,
+    *, axes: object = None,
 ) -> Any:  # fmt: skip
     """Share of the instances solved within x groups of (dimension + 1) oracle calls (Moré and Wild).
 

@@ -120,7 +120,7 @@ def history(problem: Problem, method: str, eps: Any = None, **options: Any) -> H
 def convergence(
     problem: Problem,
     methods: str | Sequence[str] | Mapping[str, Any],
-    eps: Any = None,
+    eps: object = None,
     *,
     against: str = "calls",
     axes: Any = None,
@@ -203,5 +203,5 @@ def measures(problem: Problem, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     return gap, _clear(np.linalg.norm(proved(gradients, wrong[:, None]), axis=1), wrong)
 
 
-def _clear(values: Any, errors: Any) -> FloatArray:
+def _clear(values: Any, errors: object) -> FloatArray:
     return np.where(np.abs(values) > errors, values, np.nan)

@@ -40,7 +40,7 @@ VERDICT_MARKS = {"holds": "o", "consistent": "s", "refuted": "X", "inconsistent"
 
 
 @picture
-def along(problem: Any, statement: str, claim: str | None = None, *, axes: Any = None, **options: Any) -> Any:
+def along(problem: object, statement: str, claim: str | None = None, *, axes: object = None, **options: Any) -> Any:
     """Measured against bound at every place of a run, with the place where the bound is closest.
 
     Parameters
@@ -112,7 +112,7 @@ def _short(text: str) -> str:
 
 
 @picture
-def scaling(source: Any, count: str = "iterations", exponent: float | None = None, *, axes: Any = None) -> Any:
+def scaling(source: object, count: str = "iterations", exponent: float | None = None, *, axes: object = None) -> Any:
     """Counts against 1/eps (or the letter of a sweep), the promised slope drawn in, and the local slopes beside them.
 
     Parameters
@@ -158,7 +158,7 @@ def scaling(source: Any, count: str = "iterations", exponent: float | None = Non
 Line = tuple[str, list[float], list[float], list[float], float | None]
 
 
-def _in_eps(source: Any) -> bool:
+def _in_eps(source: object) -> bool:
     if not isinstance(source, Verification):
         return True
     return any(e is not None for row in source.claims for e in (row.details.get("eps") or () if _swept(row) else ()))
@@ -181,7 +181,7 @@ def _orders(source: Verification) -> list[Line]:
     return found
 
 
-def _counted(source: Any, count: str, exponent: float | None) -> Line:
+def _counted(source: object, count: str, exponent: float | None) -> Line:
     if not isinstance(source, Sequence) or not all(isinstance(run, Run) for run in source):
         raise InputError("scaling takes a verification, or runs at two or more tolerances in a list")
     runs: list[Run] = sorted((r for r in source if r.eps), key=lambda r: -float(r.eps or 0))
@@ -210,7 +210,7 @@ def _promise(exponent: float | None) -> str:
 
 
 @picture
-def margins(source: Verification | Sequence[Row], *, axes: Any = None) -> Any:
+def margins(source: Verification | Sequence[Row], *, axes: object = None) -> Any:
     """How much of each bound is used: measured / bound of every claim, by verdict, one line a claim.
 
     Rows without two positive sides of one size have no such share; they are counted under the axis.

@@ -84,7 +84,7 @@ def window(
     problem: Problem,
     box: Mapping[str, Sequence[float]] | None = None,
     along: str | Sequence[str] | None = None,
-    point: Any = None,
+    point: object = None,
     cover: FloatArray | None = None,
     most: int = 2,
 ) -> Window:
@@ -122,7 +122,7 @@ def window(
     return Window(tuple(chosen), places, low, high, base, whole)
 
 
-def _point(problem: Problem, point: Any) -> FloatArray:
+def _point(problem: Problem, point: object) -> FloatArray:
     chosen = problem.start if point is None else point
     base = np.zeros(problem.dx) if chosen is None else np.atleast_1d(np.asarray(chosen, dtype=float))
     if base.shape != (problem.dx,) or not np.isfinite(base).all():

@@ -56,7 +56,7 @@ class ProblemRecord:
     control: Control | None = None
     extra: str = ""
 
-    def load(self, **knobs: Any) -> Problem | ProblemFamily:
+    def load(self, **knobs: object) -> Problem | ProblemFamily:
         """The problem, or a family if knobs are texts over eps, kappa, d, nu."""
         return _load(self.name, knobs)
 
@@ -68,8 +68,8 @@ class ProblemRecord:
 @overload
 def zoo() -> list[ProblemRecord]: ...
 @overload
-def zoo(name: str, **knobs: Any) -> Any: ...
-def zoo(name: str | None = None, **knobs: Any) -> Problem | ProblemFamily | list[ProblemRecord]:
+def zoo(name: str, **knobs: object) -> Any: ...
+def zoo(name: str | None = None, **knobs: object) -> Problem | ProblemFamily | list[ProblemRecord]:
     """The records of all entries, or one entry by name.
 
     Parameters

@@ -34,13 +34,13 @@ def bilevel(
     g: Formula,
     x: object,
     y: object,
-    feasible: sets.FeasibleSet | Mapping[str, Any] | None = None,
+    feasible: sets.FeasibleSet | Mapping[str, object] | None = None,
     domain: Domain | None = None,
     knobs: Mapping[str, object] | None = None,
     data: Mapping[str, object] | None = None,
     define: Mapping[str, str] | None = None,
     rewrite: bool = True,
-    **record: Any,
+    **record: object,
 ) -> Problem:
     """``min_x f(x, y*(x))`` with ``y*(x) = argmin_y g(x, y)``.
 
@@ -77,7 +77,7 @@ def minimax(
     data: Mapping[str, object] | None = None,
     define: Mapping[str, str] | None = None,
     rewrite: bool = True,
-    **record: Any,
+    **record: object,
 ) -> Problem:
     """``min_x max_y f(x, y)``; parameters as in :func:`bilevel`."""
     return _build("minimax", {"f": f}, x, y, _Given(domain, knobs, data, define), None, rewrite, record)
@@ -92,7 +92,7 @@ def single_level(
     data: Mapping[str, object] | None = None,
     define: Mapping[str, str] | None = None,
     rewrite: bool = True,
-    **record: Any,
+    **record: object,
 ) -> Problem:
     """``min_x f(x)``; parameters as in :func:`bilevel`."""
     return _build("single_level", {"f": f}, x, (), _Given(domain, knobs, data, define), None, rewrite, record)
@@ -103,13 +103,13 @@ def simple_bilevel(
     f: Formula,
     g: Formula,
     x: object,
-    feasible: sets.FeasibleSet | Mapping[str, Any] | None = None,
+    feasible: sets.FeasibleSet | Mapping[str, object] | None = None,
     domain: Domain | None = None,
     knobs: Mapping[str, object] | None = None,
     data: Mapping[str, object] | None = None,
     define: Mapping[str, str] | None = None,
     rewrite: bool = True,
-    **record: Any,
+    **record: object,
 ) -> Problem:
     """``min f`` over ``argmin_Z g``, ``Z`` the feasible set (None: the whole space); else as :func:`bilevel`."""
     feasible = sets.WholeSpace() if feasible is None else feasible
@@ -134,13 +134,13 @@ class _Given:
 
 def _build(
     kind: Kind,
-    formulas: Mapping[str, Any],
-    x: Any,
-    y: Any,
+    formulas: Mapping[str, object],
+    x: object,
+    y: object,
     given: _Given,
-    feasible: sets.FeasibleSet | Mapping[str, Any] | None,
+    feasible: sets.FeasibleSet | Mapping[str, object] | None,
     rewrite: bool,
-    record: Mapping[str, Any],
+    record: Mapping[str, object],
 ) -> Problem:
     for name in record:
         if name not in RECORD:
@@ -189,13 +189,13 @@ def _texts(formulas: Mapping[str, object], define: Mapping[str, str], scope: For
     return texts | {head: scope.definitions[name].text for name, head in abbreviations.items()}
 
 
-def _plain_text(field: str, value: Any) -> str:
+def _plain_text(field: str, value: object) -> str:
     if not isinstance(value, str):
         raise ProblemError(f"{field} must be text, not {type(value).__name__}")
     return value
 
 
-def _check_blocks(xs: tuple[str, ...], ys: tuple[str, ...], others: Mapping[str, Mapping[str, Any]]) -> None:
+def _check_blocks(xs: tuple[str, ...], ys: tuple[str, ...], others: Mapping[str, Mapping[str, object]]) -> None:
     both = [n for n in ys if n in xs]
     if both:
         raise ProblemError(f"{both[0]!r} is in x and in y; a variable belongs to one level")

@@ -55,7 +55,7 @@ def add(a: NDArray[np.object_], b: sympy.Symbol) -> Any:
     return a + b
 
 
-def multiply(a: Any, b: Any) -> Any:
+def multiply(a: Any, b: Any) -> object:
     """``a b`` where at most one is an array.
 
     Raises

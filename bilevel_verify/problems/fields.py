@@ -91,7 +91,7 @@ def _interval(value: object, key: str, knobs: Mapping[str, sympy.Expr]) -> Inter
 
 
 def read_feasible(
-    feasible: sets.FeasibleSet | Mapping[str, Any] | None, dimension: int, knobs: Mapping[str, sympy.Expr]
+    feasible: sets.FeasibleSet | Mapping[str, object] | None, dimension: int, knobs: Mapping[str, sympy.Expr]
 ) -> sets.FeasibleSet | None:
     """A feasible set of this dimension, also from its table in a file.
 
@@ -146,10 +146,10 @@ def _spread(value: float | Sequence[float], count: int) -> Sequence[float]:
     return value if isinstance(value, Sequence) else [value] * count
 
 
-def _numbers_of_set(spec: Mapping[str, Any], dimension: int, knobs: Mapping[str, object]) -> dict[str, Any]:
+def _numbers_of_set(spec: Mapping[str, object], dimension: int, knobs: Mapping[str, object]) -> dict[str, Any]:
     """Texts of a feasible set as numbers; one number for ``lo`` or ``hi`` of a Box means all entries."""
 
-    def read(value: Any) -> Any:
+    def read(value: object) -> Any:
         if isinstance(value, str):
             return float(end_of_range(value, None, "feasible", knobs))
         return [read(v) for v in value] if isinstance(value, list | tuple) else value

@@ -48,7 +48,7 @@ DAMAGED = (
 """What the readers of NumPy and of zip archives raise over a file that is not what its name says."""
 
 
-def load(path: str | Path, *, allow_outside: bool = False, **knobs: Any) -> Problem | ProblemFamily:
+def load(path: str | Path, *, allow_outside: bool = False, **knobs: object) -> Problem | ProblemFamily:
     """Read a problem file.
 
     Parameters
@@ -74,7 +74,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     return read_table(path, label=path.name, error=ProblemError)
 
 
-def loads(text: str, *, folder: Path | None = None, **knobs: Any) -> Problem | ProblemFamily:
+def loads(text: str, *, folder: Path | None = None, **knobs: object) -> Problem | ProblemFamily:
     """Read a problem from TOML text; data files only if ``folder`` is given."""
     return from_spec(parse_toml(text, "text of a problem", ProblemError), folder=folder, knobs=knobs)
 

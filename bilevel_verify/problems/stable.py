@@ -85,7 +85,7 @@ def _logarithm(node: sympy.Expr) -> sympy.Expr:
     return _shifted(exponents)
 
 
-def _shifted(exponents: list[Any]) -> Any:
+def _shifted(exponents: list[object]) -> object:
     """``logsumexp``; a maximum that was taken away from every exponent stands before it, where it cancels."""
     shared = set.intersection(*({*sympy.Add.make_args(e)} for e in exponents))
     shift = sympy.Add(*(term for term in shared if term.has(atoms.pluspow)))
@@ -94,7 +94,7 @@ def _shifted(exponents: list[Any]) -> Any:
     return shift + _logarithm(sympy.log(sympy.Add(*(sympy.exp(e - shift) for e in exponents)), evaluate=False))
 
 
-def _softplus_in_parts(node: Any) -> Any:
+def _softplus_in_parts(node: Any) -> object:
     """``max(t, 0) + log(1 + e^-|t|) -> softplus(t)``, each with the same factor: the kinks of the parts cancel."""
     terms = dict(term.as_coeff_Mul()[::-1] for term in node.args)
     for tail, factor in [*terms.items()]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import sympy
@@ -45,7 +44,7 @@ def to_sympy(
     letters: Mapping[str, sympy.Expr],
     *,
     text: str = "",
-    vectors: Mapping[str, tuple[Any, ...]] | None = None,
+    vectors: Mapping[str, tuple[object, ...]] | None = None,
     data: Mapping[str, NDArray[np.float64]] | None = None,
     definitions: Mapping[str, Definition] | None = None,
     rewrite: bool = True,

@@ -34,7 +34,7 @@ LARGE = 60
 """Nodes from which on it matters which side of a maximum is written twice."""
 
 
-def maximum(*values: Any) -> sympy.Expr:
+def maximum(*values: object) -> sympy.Expr:
     """``max`` as ``a + plus(b - a)``, so that the kink stays a known atom; ``max(t, 0)`` is ``plus(t)``.
 
     Rounds of pairs keep the tree of n values at about ``n**1.6`` nodes (a fold would have ``2**n``); of two unequal

@@ -91,7 +91,7 @@ def _typeset(text: str) -> str:
         return rf"\text{{{text}}}"
 
 
-def bare_claim(name: str | None, **fields: Any) -> Json:
+def bare_claim(name: str | None, **fields: object) -> Json:
     """A claim of which no card tells more than its name; the same fields as one from a card."""
     texts = dict.fromkeys(("over", "source", "reading", "change", "why", "note"), "")
     lists: Json = {field: [] for field in (*SHOWN, "parsed", "text", "for", "where")}

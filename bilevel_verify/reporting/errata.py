@@ -83,7 +83,7 @@ def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any], report
     return _page(card, findings, lines, report, errata(card, findings, report))
 
 
-def _page(card: Any, findings: Sequence[Any], lines: Sequence[Any], report: Any, found: Sequence[Erratum]) -> str:
+def _page(card: object, findings: Sequence[Any], lines: Sequence[object], report: Any, found: Sequence[Erratum]) -> str:
     import jinja2
     from markupsafe import Markup
 

@@ -51,7 +51,7 @@ WORST = ("refuted", "undecided", "runs", "marked", "holds", "reason")
 """The colour of a formula is that of the relation that needs a reader most; of one without judgement, none."""
 
 
-def write_manuscript(card: Any, walk: Any, folder: Path) -> Path:
+def write_manuscript(card: Any, walk: object, folder: Path) -> Path:
     """Write ``manuscript-PAPER.html`` and return its path.
 
     Raises
@@ -77,7 +77,7 @@ def write_page(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def manuscript_page(card: Any, walk: Any, note: str = "") -> str:
+def manuscript_page(card: object, walk: Any, note: str = "") -> str:
     """The page as text; ``note`` stands under its title."""
     import jinja2
     from markupsafe import Markup
@@ -94,7 +94,7 @@ def manuscript_page(card: Any, walk: Any, note: str = "") -> str:
     )
 
 
-def _parts(walk: Any) -> list[dict[str, Any]]:
+def _parts(walk: Any) -> list[dict[str, object]]:
     """The formulas under the headings of the paper: sections, and the statements and proofs in them."""
     parts: list[dict[str, Any]] = []
     for formula, lines in walk.steps:

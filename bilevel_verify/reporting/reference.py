@@ -31,7 +31,7 @@ def reference() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _entry(name: str, thing: Any) -> Iterator[str]:
+def _entry(name: str, thing: object) -> Iterator[str]:
     yield f"### {name}"
     yield ""
     if callable(thing):
@@ -63,7 +63,7 @@ def _signature(thing: Any) -> str:
         return "(...)"
 
 
-def _documentation(thing: Any) -> Iterator[str]:
+def _documentation(thing: object) -> Iterator[str]:
     """The docstring; what is indented or underlined stays as it was written."""
     text = inspect.getdoc(thing) if callable(thing) or inspect.ismodule(thing) else None
     if not text:

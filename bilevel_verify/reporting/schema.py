@@ -29,7 +29,7 @@ def schema() -> dict[str, Any]:
     return found
 
 
-def problems_with(document: Any) -> list[str]:
+def problems_with(document: object) -> list[str]:
     """Where a document departs from the schema, as short texts; empty if it fits."""
     return list(_faults(document, schema(), "report"))[:20]
 

@@ -32,7 +32,7 @@ def report(
     *,
     title: str = "Verification report",
     command: str = "",
-    problems: Sequence[Any] = (),
+    problems: Sequence[object] = (),
     formats: Sequence[str] = FORMATS,
 ) -> Path:
     """Write a report of some verifications; returns the page, without one the first file that was written.

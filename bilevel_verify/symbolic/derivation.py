@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.arguments import checked
 from bilevel_verify.errors import InputError
@@ -41,9 +41,9 @@ class Derivation(Derivatives):
     def evaluate(
         self,
         name: str,
-        x: Sequence[Any],
-        y: Sequence[Any] = (),
-        w: Sequence[Any] = (),
+        x: Sequence[object],
+        y: Sequence[object] = (),
+        w: Sequence[object] = (),
         lam: object = None,
         digits: int = 50,
     ) -> mpmath.matrix:

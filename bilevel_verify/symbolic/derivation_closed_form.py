@@ -113,7 +113,7 @@ def _cardano(polynomial: Any, right: sympy.Symbol) -> sympy.Expr:
     return -2 * sympy.sqrt(p / 3) * sympy.sinh(sympy.asinh(3 * q / (2 * p) * sympy.sqrt(3 / p)) / 3)
 
 
-def _inverse(left: sympy.Expr, right: sympy.Expr, unknown: sympy.Symbol) -> tuple[Any, Any] | None:
+def _inverse(left: sympy.Expr, right: sympy.Expr, unknown: sympy.Symbol) -> tuple[object, object] | None:
     if isinstance(left, sympy.Pow) and not left.exp.has(unknown):
         exponent = left.exp
         if exponent.is_Integer and exponent % 2 == 1 and exponent > 0:

@@ -128,7 +128,7 @@ def _sympy(value: mpmath.mpf) -> sympy.Expr:
     return sympy.Float._new(value._mpf_, mp.prec + 40)
 
 
-def _rows(values: list[mpmath.mpf], columns: int) -> list[list[Any]]:
+def _rows(values: list[mpmath.mpf], columns: int) -> list[list[object]]:
     return [values[i : i + columns] for i in range(0, len(values), columns)]
 
 

@@ -46,7 +46,7 @@ HEADS: dict[str, tuple[str, str]] = {
 class _Latex(LatexPrinter):  # type: ignore[misc]
     """LaTeX with ``lam`` as lambda and decimals kept exact."""
 
-    def _print_Symbol(self, expr: sympy.Symbol, **settings: Any) -> str:
+    def _print_Symbol(self, expr: sympy.Symbol, **settings: object) -> str:
         return r"\lambda" if expr.name == "lam" else str(super()._print_Symbol(expr, **settings))
 
 
@@ -73,7 +73,7 @@ class _Text(StrPrinter):  # type: ignore[misc]
 class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
     """Presentation MathML with the atoms of our own."""
 
-    def _print_Symbol(self, sym: sympy.Symbol, style: str = "plain") -> Any:
+    def _print_Symbol(self, sym: sympy.Symbol, style: str = "plain") -> object:
         return super()._print_Symbol(sympy.Symbol("lambda") if sym.name == "lam" else sym, style)
 
     def _named(self, name: str, arguments: tuple[object, ...], order: int, lower: tuple[object, ...]) -> Any:
@@ -99,13 +99,13 @@ class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
         element.appendChild(self.dom.createTextNode(text))
         return element
 
-    def _print_AtomFunction(self, expr: Any) -> Any:
+    def _print_AtomFunction(self, expr: Any) -> object:
         name = {"sigmoid": "σ", "psi": "ψ", "sgnpow": "sgn"}.get(expr.atom, expr.atom)
         if expr.atom in ("abspow", "pluspow", "sgnpow"):
             return self._print_power(expr)
         return self._named(name, (expr.argument,), expr.order, expr.parameters)
 
-    def _print_power(self, expr: Any) -> Any:
+    def _print_power(self, expr: Any) -> object:
         p, t = expr.parameters[0], expr.argument
         row = self.dom.createElement("mrow")
         if expr.atom == "sgnpow":
@@ -129,7 +129,7 @@ class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
         row.appendChild(body)
         return row
 
-    def _print_logsumexp(self, expr: Any) -> Any:
+    def _print_logsumexp(self, expr: Any) -> object:
         return self._named("lse", expr.args, 0, ())
 
 

@@ -267,11 +267,11 @@ def _invertible_by_hand(matrix: sympy.MatrixBase, part: list[int]) -> bool:
     return bool(len(part) <= MAXIMUM_INVERSE and size <= MAXIMUM_OPERATIONS)
 
 
-def _minor(entries: list[list[Any]], row: int, column: int) -> list[list[Any]]:
+def _minor(entries: list[list[object]], row: int, column: int) -> list[list[object]]:
     return [[e for j, e in enumerate(r) if j != column] for i, r in enumerate(entries) if i != row]
 
 
-def _determinant(entries: list[list[Any]]) -> sympy.Expr:
+def _determinant(entries: list[list[object]]) -> sympy.Expr:
     """Laplace expansion, products left unexpanded (SymPy's own routines expand and can take minutes)."""
     if not entries:
         return sympy.S.One

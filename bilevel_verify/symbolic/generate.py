@@ -75,7 +75,7 @@ class Writer:
         self,
         program: Program,
         inputs: Sequence[str],
-        constants: dict[str, Any] | None = None,
+        constants: dict[str, object] | None = None,
         kernels: dict[tuple[str, int], None] | None = None,
         prefix: str = "t",
     ) -> None:

@@ -111,6 +111,6 @@ class LoopWriter:
         self.operations += program.size
 
 
-def _are_positions(values: Sequence[Any]) -> bool:
+def _are_positions(values: Sequence[object]) -> bool:
     """Whether an array holds integers, which index other arrays, and not exact numbers that become floats."""
     return all(isinstance(value, int) for value in values)

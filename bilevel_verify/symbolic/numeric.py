@@ -328,7 +328,7 @@ def numeric(structure: Structure) -> NumericStructure:
     return NumericStructure(n, nearest_float(structure.constant), linear, hessian, groups, structure.core, forms)
 
 
-def data_group(factor: sympy.Expr, data: DataSum, positions: Mapping[Any, int]) -> NumericGroup:
+def data_group(factor: sympy.Expr, data: DataSum, positions: Mapping[object, int]) -> NumericGroup:
     """A sum over data as a group; ``positions`` says which input a variable is."""
     names = data.bound_symbols
     template = program_of(data.body, names)
@@ -342,7 +342,7 @@ def exact_scale(factor: sympy.Expr, data: DataSum) -> Fraction:
     return exact(factor * data.scale)
 
 
-def _data_forms(form: DataForm, count: int, positions: Mapping[Any, int]) -> Forms:
+def _data_forms(form: DataForm, count: int, positions: Mapping[object, int]) -> Forms:
     try:
         columns = np.array([positions[v] for v in form.variables], dtype=np.intp)
     except KeyError as error:

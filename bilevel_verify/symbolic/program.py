@@ -112,7 +112,7 @@ class Program:
         return Graph.from_instructions(self.inputs, self.instructions)
 
 
-def program_of(expressions: Any, symbols: Sequence[Any]) -> Program:
+def program_of(expressions: Any, symbols: Sequence[object]) -> Program:
     """The program of a SymPy expression, a sequence of them, or a SymPy matrix.
 
     Parameters

@@ -80,7 +80,7 @@ def plus(a: Fraction, b: Fraction) -> Fraction:
     return a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else _back(_sympy(a) + _sympy(b))
 
 
-def _sympy(a: Any) -> Any:
+def _sympy(a: object) -> Any:
     return sympy.Rational(a.numerator, a.denominator) if isinstance(a, Fraction) else a
 
 
@@ -142,7 +142,7 @@ class _Decomposition:
             groups,
         )
 
-    def _split(self, index: int, scale: Fraction, polynomial: Polynomial, rest: list[tuple[Any, int]]) -> None:
+    def _split(self, index: int, scale: Fraction, polynomial: Polynomial, rest: list[tuple[object, int]]) -> None:
         """Terms of a sum, through signs and constant factors: into the polynomial, or into the core."""
         stack = [(index, scale)]
         while stack:

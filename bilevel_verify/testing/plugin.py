@@ -85,7 +85,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any, error: object) -> None:
+def pytest_testnodedown(node: object, error: object) -> None:
     """The controller takes the entries of a worker."""
     for entry in getattr(node, "workeroutput", {}).get("bilevel", ()):
         ledger.note(ledger.Entry(*entry))

@@ -76,12 +76,12 @@ class HighPrecision:
         near = np.array([float(b.mid()) for b in balls])
         return self.pointwise.points.ball_hyper(balls, near)
 
-    def _penalty(self, x: Sequence[object], lam: Any) -> BallPenalty:
+    def _penalty(self, x: Sequence[object], lam: object) -> BallPenalty:
         balls, weight = self._point(x, self.pointwise.model.dx), self._ball(lam)
         near = np.array([float(b.mid()) for b in balls])
         return self.pointwise.points.ball_penalty(balls, weight, near, float(weight.mid()))
 
-    def _result(self, ball: Any, lam: Any = None) -> Precise:
+    def _result(self, ball: Any, lam: object = None) -> Precise:
         import mpmath
 
         point = self.pointwise
@@ -116,22 +116,22 @@ class HighPrecision:
         with precision(self.bits):
             return self._result(_square(self._hyper(x).hessian))
 
-    def y_star_lam(self, x: Sequence[object], lam: Any) -> Precise:
+    def y_star_lam(self, x: Sequence[object], lam: object) -> Precise:
         """Minimiser of the penalised lower level."""
         with precision(self.bits):
             return self._result(self._penalty(x, lam).minimiser, lam)
 
-    def L_star(self, x: Sequence[object], lam: Any) -> Precise:
+    def L_star(self, x: Sequence[object], lam: object) -> Precise:
         """``L*_lam``."""
         with precision(self.bits):
             return self._result(self._penalty(x, lam).value, lam)
 
-    def grad_L_star(self, x: Sequence[object], lam: Any) -> Precise:
+    def grad_L_star(self, x: Sequence[object], lam: object) -> Precise:
         """Gradient of ``L*_lam``."""
         with precision(self.bits):
             return self._result(self._penalty(x, lam).gradient, lam)
 
-    def hess_L_star(self, x: Sequence[object], lam: Any) -> Precise:
+    def hess_L_star(self, x: Sequence[object], lam: object) -> Precise:
         """Hessian of ``L*_lam``."""
         with precision(self.bits):
             return self._result(_square(self._penalty(x, lam).hessian), lam)
@@ -153,7 +153,7 @@ class _Square:
         return list(self.matrix.tolist())
 
 
-def _square(matrix: Any) -> _Square:
+def _square(matrix: object) -> _Square:
     return _Square(matrix)
 
 

@@ -94,8 +94,8 @@ def worst_case(
 def request_for(
     statement: str | tuple[Card, Statement],
     method: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    values: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
+    values: Mapping[str, object] | None = None,
     budget: int = BUDGET,
     seed: int = 0,
 ) -> Request:
@@ -190,7 +190,7 @@ def result_of(search: Search, statement: str, letters: Mapping[str, object]) -> 
     )
 
 
-def judged_again(search: Search, target: Target, best: Best, statement: Any) -> Tightness:
+def judged_again(search: Search, target: Target, best: Best, statement: object) -> Tightness:
     """A claim on its worst candidate, with what ``verify`` says of the statement there."""
     return _judged_again(search, target, best, _verified(statement, search.request, search.candidate(best)))
 
@@ -209,7 +209,7 @@ def _judged_again(search: Search, target: Target, best: Best, verified: Verifica
     return Tightness(target.name, str(target.link), share, candidate, row, run, target.known_refuted)
 
 
-def _verified(statement: Any, request: Request, candidate: Candidate) -> Verification | None:
+def _verified(statement: object, request: Request, candidate: Candidate) -> Verification | None:
     """What ``verify`` says on a candidate; None where it cannot be judged there."""
     options: dict[str, Any] = {
         "budget": request.options["budget"],

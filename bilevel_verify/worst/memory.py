@@ -45,7 +45,7 @@ class Memory:
         if fresh:
             self._write({"search": dict(head)})
 
-    def _read(self, path: Path, head: dict[str, Any]) -> None:
+    def _read(self, path: Path, head: dict[str, object]) -> None:
         lines = path.read_text(encoding="utf-8").split("\n")
         whole = len(lines[-1]) == 0
         records = [_record(line) for line in lines if line]

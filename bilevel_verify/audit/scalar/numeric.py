@@ -54,7 +54,7 @@ class _Reals(Numpy):
     def compare(self, op: str, a: Any, b: Any) -> Any:
         return np.abs(a - b) <= NEAR * (np.abs(a) + np.abs(b)) if op == "eq" else super().compare(op, a, b)
 
-    def integer(self, value: Any, what: str) -> int:
+    def integer(self, value: object, what: str) -> int:
         raise NotImplementedError("the ends of a range differ from point to point")
 
 

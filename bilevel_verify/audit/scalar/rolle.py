@@ -299,7 +299,7 @@ def _expansion(value: Rational, where: Range, upper: bool, last: int) -> Series:
     return {k: c for k, c in found.items() if c}
 
 
-def _logarithm(inner: Any, where: Range, upper: bool, last: int) -> tuple[int, Fraction, Series]:
+def _logarithm(inner: object, where: Range, upper: bool, last: int) -> tuple[int, Fraction, Series]:
     """``m*log(t) + log(c) + tail`` for a polynomial ``c*t**m*(1 + ..)``: m, c, and the tail up to ``t**last``."""
     series = _polynomial(inner, where, upper)
     order = min(series)

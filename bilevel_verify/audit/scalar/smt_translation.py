@@ -38,7 +38,7 @@ class Translation:
     given context of z3 (its main one by default).
     """
 
-    def __init__(self, z3: ModuleType, claim: ScalarClaim, context: Any = None) -> None:
+    def __init__(self, z3: ModuleType, claim: ScalarClaim, context: object = None) -> None:
         self.z3, self.domains, self.context = z3, claim.domains, context
         self.guards: list[Any] = []
         self.facts: list[Any] = []
@@ -48,7 +48,7 @@ class Translation:
         self.letter_powers: dict[tuple[tree.Node, str], tuple[Any, Any, Any]] = {}
 
     @contextmanager
-    def under(self, guard: Any) -> Iterator[None]:
+    def under(self, guard: object) -> Iterator[None]:
         """Facts that are added inside hold only where the guard does."""
         self.guards.append(guard)
         try:
@@ -106,7 +106,7 @@ class Translation:
                 return self.call(node)
         raise Unsupported(f"{type(node).__name__} is outside real arithmetic")
 
-    def assumptions(self, claim: ScalarClaim) -> Iterator[Any]:
+    def assumptions(self, claim: ScalarClaim) -> Iterator[object]:
         """The hypotheses; one that is outside real arithmetic is left out, which only weakens them."""
         for condition in claim.conditions():
             try:
@@ -114,7 +114,7 @@ class Translation:
             except Unsupported:
                 continue
 
-    def branches(self, test: Any, yes: tree.Node, no: tree.Node) -> Any:
+    def branches(self, test: object, yes: tree.Node, no: tree.Node) -> object:
         values = []
         for guard, branch in ((test, yes), (self.z3.Not(test), no)):
             with self.under(guard):
@@ -137,7 +137,7 @@ class Translation:
         raise Unsupported(f"{type(node).__name__} is not a condition")
 
     @staticmethod
-    def relation(op: str, left: Any, right: Any) -> Any:
+    def relation(op: str, left: Any, right: object) -> Any:
         return {"<=": left <= right, "<": left < right, ">=": left >= right, ">": left > right, "==": left == right}[op]
 
     def power(self, base: tree.Node, exponent: tree.Node) -> Any:
@@ -195,12 +195,12 @@ class Translation:
                 self.add(z3.Or(signs))
         return value
 
-    def rational_power(self, base: tree.Node, exponent: Fraction) -> Any:
+    def rational_power(self, base: tree.Node, exponent: Fraction) -> object:
         if exponent == 0:
             return self.number(Fraction(1))
         return self.rational_power_of_term(self.term(base), exponent, ("root", base))
 
-    def rational_power_of_term(self, term: Any, exponent: Fraction, key: tuple[object, ...]) -> Any:
+    def rational_power_of_term(self, term: object, exponent: Fraction, key: tuple[object, ...]) -> Any:
         top, bottom = exponent.numerator, exponent.denominator
         if abs(top) > POWER_LIMIT or bottom > ROOT_LIMIT:
             raise Unsupported(f"the exponent {exponent}")
@@ -289,7 +289,7 @@ class Translation:
                 return self.rounded(node, arguments[0], up=True)
         raise Unsupported(f"{node.function} is outside real arithmetic")
 
-    def rounded(self, node: tree.Call, term: Any, up: bool) -> Any:
+    def rounded(self, node: tree.Call, term: Any, up: bool) -> object:
         """Relaxation: the rounded value lies less than 1 away on the right side."""
         value = self.auxiliary(("rounded", node.function, node.arguments[0]))
         self.add(*([value >= term, value < term + 1] if up else [value <= term, value > term - 1]))

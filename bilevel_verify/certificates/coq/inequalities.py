@@ -117,7 +117,7 @@ class Inequalities:
                  f"apply {back}; exact {raw}].")  # fmt: skip
         return script.assertion(ZERO[op].format(text), proof)
 
-    def raised(self, script: Trees, goal: Any, exponent: Any) -> list[str]:
+    def raised(self, script: Trees, goal: object, exponent: object) -> list[str]:
         op, small, large = goal_of(goal)
         at, e = script.at, tree(exponent)
         value = at.of(e)
@@ -137,7 +137,7 @@ class Inequalities:
                                 f"{script.rewriting([e])}lra].")  # fmt: skip
         return [self._compared(script, low, high, op, name)]
 
-    def root(self, script: Trees, goal: Any, exponent: Any) -> list[str]:
+    def root(self, script: Trees, goal: object, exponent: object) -> list[str]:
         op, small, large = goal_of(goal)
         at, e = script.at, tree(exponent)
         if op == "==":
@@ -195,7 +195,7 @@ class Inequalities:
                                f"pose proof (ln_below {shown}); lra.")  # fmt: skip
         return [script.fact(("log", node), ("+", node, -1), ">=", raw)]
 
-    def log_rises(self, script: Trees, goal: Any) -> list[str]:
+    def log_rises(self, script: Trees, goal: object) -> list[str]:
         op, small, large = goal_of(goal)
         if op == "==":
             raise NotWritten("logarithms of an equality")

@@ -170,7 +170,7 @@ class Run(Inequalities):
 
     # ---- cases, induction, sums -------------------------------------------------------------------------------------
 
-    def _branch(self, script: Trees, inside: Trees, lines: list[Any], goal: Any) -> str:
+    def _branch(self, script: Trees, inside: Trees, lines: list[Any], goal: object) -> str:
         """The lines of one case, up to the goal."""
         raw = dict(self.raw)
         self.lines(inside, lines)
@@ -189,7 +189,7 @@ class Run(Inequalities):
         turned = f"({'Rge_le' if op == '>=' else 'Rgt_lt'} _ _ {name})" if goal[0] in (">", ">=") else name
         return [script.fact(small, large, op, turned)]
 
-    def cases(self, script: Trees, goal: Any, test: Any, yes: Any, no: Any) -> list[str]:
+    def cases(self, script: Trees, goal: Any, test: object, yes: Any, no: Any) -> list[str]:
         middle = script.at.of(tree(test))
         script.ensure(middle)
         text, turned = script.text(middle), script.text(-middle)
@@ -227,7 +227,7 @@ class Run(Inequalities):
             proof = f"destruct {name} as [{labels_}]. {part} {proof}"
         return self._concluded(script, goal, f"pose proof h{place}' as {name}. {proof}")
 
-    def induction(self, script: Trees, goal: Any, name: str, start: Any, base: Any, step: Any) -> list[str]:
+    def induction(self, script: Trees, goal: Any, name: str, start: object, base: Any, step: Any) -> list[str]:
         op, small, large = goal_of(goal)
         first = tree(start)
         letter = script.at.of(name)

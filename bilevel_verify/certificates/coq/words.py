@@ -110,7 +110,7 @@ class Words:
         factors = [self.scalar(part) for part in parts if not is_vector(part, self.sorts)]
         return f"(vmul ({' * '.join(factors)}) {self.vector(carriers[0])})"
 
-    def relation(self, condition: Any, tree: Callable[[Any], Tree]) -> str:
+    def relation(self, condition: Any, tree: Callable[[object], Tree]) -> str:
         """A relation, an alternative or a conjunction of JSON data."""
         head, *parts = condition
         if head in ("and", "or"):

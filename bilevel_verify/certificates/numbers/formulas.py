@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import sympy
 
@@ -30,7 +29,7 @@ WORDS = {"Abs": "abs", "Max": "max", "Min": "min"}
 """SymPy's names -> the words of certificates."""
 
 
-def data_of_formula(expression: sympy.Expr) -> Any:
+def data_of_formula(expression: sympy.Expr) -> object:
     """The formula as data of a certificate.
 
     Raises
@@ -47,7 +46,7 @@ def data_of_formula(expression: sympy.Expr) -> Any:
         raise NotStated(str(error)) from None
 
 
-def _in_words(data: Any) -> Any:
+def _in_words(data: object) -> object:
     if not isinstance(data, list):
         return data
     return [WORDS.get(data[0], data[0]), *map(_in_words, data[1:])]

@@ -172,7 +172,7 @@ def _place(judged: Judged, place: Bound, evaluator: Evaluator, judgement: Judgem
     return Place(judgement.where, op, left, right, sides.ranges, sides.meanings)
 
 
-def _filled(data: Any, formulas: Mapping[str, Any]) -> Any:
+def _filled(data: object, formulas: Mapping[str, object]) -> object:
     """Data with formulas in place of the letters that stand for them."""
     if isinstance(data, list):
         return [data[0], *(_filled(part, formulas) for part in data[1:])]
@@ -216,7 +216,7 @@ class _Sides:
             self._known[text] = self._formula(node, text) or self._number(node, text)
         return self._known[text]
 
-    def _value(self, node: tree.Node) -> Any:
+    def _value(self, node: tree.Node) -> object:
         return self.evaluator.value(node, self.bound)
 
     def _formula(self, node: tree.Node, text: str) -> tree.Node | None:
@@ -261,8 +261,8 @@ class Formulas:
         return None
 
     def _data(
-        self, name: str, points: Sequence[tree.Node], value: Callable[[tree.Node], Any], slope: bool = False
-    ) -> Any | None:
+        self, name: str, points: Sequence[tree.Node], value: Callable[[tree.Node], object], slope: bool = False
+    ) -> object | None:
         formula = self._formula(name)
         if formula is None:
             return None
@@ -286,7 +286,7 @@ class Formulas:
         return self._known[name]
 
 
-def _coordinates(points: Iterator[Any]) -> Iterator[Fraction | None]:
+def _coordinates(points: Iterator[object]) -> Iterator[Fraction | None]:
     """Coordinates one after the other; None for one that is not exact."""
     for point in points:
         for entry in point.entries if isinstance(point, Vector) else (point,):

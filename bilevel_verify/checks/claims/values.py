@@ -199,7 +199,7 @@ def as_scalar(value: Any) -> Scalar:
     return value if type(value) in NUMBERS else scalar_ball(value)
 
 
-def scalar_ball(value: Any) -> arb:
+def scalar_ball(value: object) -> arb:
     """A scalar as a ball; vectors, matrices and answers are refused."""
     if isinstance(value, arb):
         return value
@@ -211,7 +211,7 @@ def scalar_ball(value: Any) -> arb:
     raise EvaluationError(f"a number was expected, not a {type(value).__name__.lower()}")
 
 
-def same_shape(left: Any, right: Any) -> None:
+def same_shape(left: object, right: object) -> None:
     """Refuse operands that do not fit."""
     if left != right:
         raise EvaluationError(f"shapes {left} and {right} do not fit")

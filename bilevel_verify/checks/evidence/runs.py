@@ -30,7 +30,7 @@ def stream_of(case: Case) -> RunStream | None:
     return stream(case.problem, name, dict(case.resolved.parameters), case.instance.start, **given)
 
 
-def run_of(case: Case, **more: Any) -> Run:
+def run_of(case: Case, **more: object) -> Run:
     """The run of a case; runs are kept for the other statements about the same method on the same instance.
 
     Parameters
@@ -49,14 +49,14 @@ def run_of(case: Case, **more: Any) -> Run:
     return run
 
 
-def run_from(case: Case, start: NDArray[np.float64], **more: Any) -> Run:
+def run_from(case: Case, start: NDArray[np.float64], **more: object) -> Run:
     """The run of a case from a start, made anew."""
     request = case.request
     parameters, options = _asked(case, more)
     return make_run(case.problem, request.card, request.statement, request.method, parameters, start, **options)
 
 
-def key_of(case: Case, **more: Any) -> str:
+def key_of(case: Case, **more: object) -> str:
     """What tells the run of a case by a method of the package, or by printed steps, from others."""
     request = case.request
     parameters, options = _asked(case, more)
@@ -69,7 +69,7 @@ def key_of(case: Case, **more: Any) -> str:
     return f"{case.problem.content_hash()} {ingredients} {case.instance.start.tolist()}"
 
 
-def _asked(case: Case, more: dict[str, Any]) -> tuple[dict[str, float | Fraction], dict[str, Any]]:
+def _asked(case: Case, more: dict[str, object]) -> tuple[dict[str, float | Fraction], dict[str, object]]:
     """The parameters of a run, in many digits where it is one in many digits, and its options."""
     parameters: dict[str, float | Fraction] = dict(case.resolved.parameters)
     if "digits" in more:

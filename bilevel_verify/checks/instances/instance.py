@@ -53,7 +53,7 @@ class Instance(Leaves):
             self.failures.setdefault(spec.name, str(error))
             raise
 
-    def between(self, spec: LetterSpec, known: Mapping[str, ResolvedLetter]) -> Any:
+    def between(self, spec: LetterSpec, known: Mapping[str, ResolvedLetter]) -> object:
         """Value of a leaf letter; of a constant that is not attained all that it may be: from what was seen, a float
         with its rounding, to what is certified.
 

@@ -289,7 +289,7 @@ def premise_row(case: Case, premise: Premise) -> Row:
     )
 
 
-def plain_row(case: Case, **fields: Any) -> Row:
+def plain_row(case: Case, **fields: object) -> Row:
     """A row about the statement on this instance, for scopes that judge in their own way."""
     request = case.request
     base: dict[str, Any] = {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class MakeRun(Protocol):
     """Makes the run of a case with other options."""
 
-    def __call__(self, case: Case, **options: Any) -> Run: ...
+    def __call__(self, case: Case, **options: object) -> Run: ...
 
 
 TRIALS = 100

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 DECIDED = frozenset({"holds", "refuted", "consistent", "inconsistent"})
 SEARCHED = "survived "
@@ -21,7 +20,7 @@ class Unreached:
     why: str
 
 
-def unreached(papers: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> list[Unreached]:
+def unreached(papers: Iterable[str], rows: Iterable[Mapping[str, object]]) -> list[Unreached]:
     """Claims of the cards that no row decides, evaluates or compares, in the order of the cards.
 
     Parameters

@@ -166,7 +166,7 @@ def _run_of(
     problem: Problem,
     result: Any,
     x0: np.ndarray,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     options: Mapping[str, Any],
     restarts: bool | None,
     name: str,

@@ -51,7 +51,7 @@ def make_run(
     method: str | Solver | None,
     parameters: Mapping[str, object],
     x0: np.ndarray,
-    **options: Any,
+    **options: object,
 ) -> Run:
     """Run the method of a statement (or another) with resolved parameters.
 

@@ -40,13 +40,13 @@ def plain_word(row: Mapping[str, Any]) -> str:
     return WORDS.get(judges(row), {}).get(verdict, verdict)
 
 
-def word_of(row: Mapping[str, Any]) -> str:
+def word_of(row: Mapping[str, object]) -> str:
     """How the verdict of a row is called: a relation holds, units agree; what is on record as refuted is kept here."""
     what = judges(row)
     return plain_word(row) if what == "relation" else f"{what}: {plain_word(row)}"
 
 
-def _kept(row: Mapping[str, Any]) -> bool:
+def _kept(row: Mapping[str, object]) -> bool:
     """Whether a claim that is on record as refuted is kept on an instance."""
     known = row.get("known_refuted") and row["verdict"] == "holds" and row.get("as_printed")
     return bool(known and judges(row) == "relation")
@@ -127,7 +127,7 @@ class Count:
         return text_of(self.to_dict())
 
 
-def count_of(rows: Iterable[Mapping[str, Any]]) -> Count:
+def count_of(rows: Iterable[Mapping[str, object]]) -> Count:
     """The counts of some rows."""
     found = Count()
     for row in rows:

@@ -156,7 +156,7 @@ def _certified(findings: list[Finding], arguments: argparse.Namespace, jobs: int
 def _print_json(
     findings: list[Finding],
     lines: list[Line],
-    mutants: Any,
+    mutants: object,
     errors: list[str],
     strict: bool,
     more: Mapping[str, object],
@@ -341,7 +341,9 @@ class _Progress:
             sys.stderr.flush()
 
 
-def _write(findings: Any, lines: Sequence[Any], cards: Sequence[Any], folder: Path, reports: Mapping[str, Any]) -> None:
+def _write(
+    findings: Any, lines: Sequence[object], cards: Sequence[Any], folder: Path, reports: Mapping[str, Any]
+) -> None:
     """The report of the findings, an errata page for each paper and the independent scripts of the refutations."""
     from bilevel_verify.reporting.build import build
     from bilevel_verify.reporting.errata import script_name, write_errata

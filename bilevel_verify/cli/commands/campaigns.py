@@ -68,7 +68,7 @@ def interrupt_politely() -> None:
             signal.signal(getattr(signal, name), _stop)
 
 
-def _stop(number: int, frame: Any) -> None:
+def _stop(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
@@ -115,7 +115,7 @@ def _dry_run(campaign: Campaign, arguments: Any) -> int:
     return 0
 
 
-def _document(store: Store, outcome: Outcome, campaign: Campaign, arguments: argparse.Namespace) -> dict[str, Any]:
+def _document(store: Store, outcome: Outcome, campaign: Campaign, arguments: argparse.Namespace) -> dict[str, object]:
     from bilevel_verify.reporting import document_of_store
 
     words = ["bilevel-verify", "run", *([arguments.campaign] if arguments.campaign else [])]
@@ -124,7 +124,7 @@ def _document(store: Store, outcome: Outcome, campaign: Campaign, arguments: arg
     return document_of_store(store, outcome.keys, title=title, command=shlex.join(words), failures=outcome.failures)
 
 
-def _answers(store: Store, outcome: Outcome) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[Control]]:
+def _answers(store: Store, outcome: Outcome) -> tuple[list[dict[str, object]], list[dict[str, object]], list[Control]]:
     """The rows of all answers, the runs of those cells that asked for runs alone, and the controls; read once."""
     rows: list[dict[str, Any]] = []
     runs: list[dict[str, Any]] = []
@@ -137,8 +137,8 @@ def _answers(store: Store, outcome: Outcome) -> tuple[list[dict[str, Any]], list
 
 
 def _say_result(
-    rows: list[dict[str, Any]],
-    runs: list[dict[str, Any]],
+    rows: list[dict[str, object]],
+    runs: list[dict[str, object]],
     outcome: Outcome,
     page: Path | None,
     arguments: argparse.Namespace,
@@ -253,7 +253,7 @@ def report_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def load_document(path: Path) -> dict[str, Any]:
+def load_document(path: Path) -> dict[str, object]:
     """A report document from its JSON file.
 
     Raises

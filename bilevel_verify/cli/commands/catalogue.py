@@ -82,7 +82,7 @@ def _papers(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _method(method: Any) -> dict[str, object]:
+def _method(method: object) -> dict[str, object]:
     fields = {name: getattr(method, name, "") for name in ("name", "paper", "statement", "scheme", "estimator")}
     return {k: v if isinstance(v, str) else getattr(v, "name", str(v)) for k, v in fields.items()}
 
@@ -139,7 +139,7 @@ def _fidelity(card: Any, statement: str) -> list[dict[str, Any]]:
     return [{"part": r.part, "outcome": r.outcome, "formulas": list(r.places), "reason": r.reason} for r in rows]
 
 
-def _described_method(method: Any) -> dict[str, object]:
+def _described_method(method: object) -> dict[str, object]:
     letters = [
         {
             "name": x.name,

@@ -7,7 +7,7 @@ import json
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.campaign.records import constant_record
 from bilevel_verify.cli import output, values
@@ -59,7 +59,7 @@ TIGHT = 0.03
 """A constant so near to what is reached needs no further round."""
 
 
-def _records(table: Mapping[str, Constant]) -> dict[str, dict[str, Any]]:
+def _records(table: Mapping[str, Constant]) -> dict[str, dict[str, object]]:
     """The constants as data; one that does not exist with the reason."""
     found = {}
     for name in table:
@@ -70,7 +70,7 @@ def _records(table: Mapping[str, Constant]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _is_tight(record: Mapping[str, Any]) -> bool:
+def _is_tight(record: Mapping[str, object]) -> bool:
     """Whether the two ends of a constant are near each other, or more work would not bring them nearer."""
     low, high = record.get("lower"), record.get("upper")
     if not isinstance(low, int | float) or not isinstance(high, int | float):
@@ -80,7 +80,7 @@ def _is_tight(record: Mapping[str, Any]) -> bool:
 
 def _refined(
     compute: Callable[..., Mapping[str, Constant]], seconds: float
-) -> tuple[Mapping[str, Constant], dict[str, dict[str, Any]]]:
+) -> tuple[Mapping[str, Constant], dict[str, dict[str, object]]]:
     """The constants and their records, round by round until all are tight or the next round would take too long."""
     begun, effort = time.process_time(), 1.0
     while True:

@@ -86,7 +86,7 @@ def _statement(arguments: argparse.Namespace) -> str:
     return str(arguments.statement)
 
 
-def _hyper_objective(arguments: Any) -> Any:
+def _hyper_objective(arguments: Any) -> object:
     from bilevel_verify.plot import hyper_objective
 
     point = values.numbers(arguments.x0, "--x0")
@@ -104,7 +104,7 @@ def _penalty(arguments: argparse.Namespace) -> Any:
     return penalty(_problem(arguments), lam, _box(arguments), along[0] if along else None, point)
 
 
-def _trajectory(arguments: Any) -> Any:
+def _trajectory(arguments: Any) -> object:
     from bilevel_verify.plot import trajectory
     from bilevel_verify.solving import solve
 
@@ -121,7 +121,7 @@ def _convergence(arguments: argparse.Namespace) -> Any:
     return convergence(_problem(arguments), _methods(arguments), eps, against=arguments.against, **options)
 
 
-def _bound(arguments: argparse.Namespace) -> Any:
+def _bound(arguments: argparse.Namespace) -> object:
     from bilevel_verify.plot import along
 
     name, _, claim = _statement(arguments).partition(":")
@@ -129,7 +129,7 @@ def _bound(arguments: argparse.Namespace) -> Any:
     return along(values.problem_of(arguments)[0], name, claim or None, eps=_eps(arguments), **options)
 
 
-def _margins(arguments: Any) -> Any:
+def _margins(arguments: Any) -> object:
     from bilevel_verify.checks import verify
     from bilevel_verify.plot import margins
 
@@ -148,7 +148,7 @@ def _scaling(arguments: Any) -> Any:
     return scaling(runs, arguments.count, arguments.exponent)
 
 
-def _curvature(arguments: Any) -> Any:
+def _curvature(arguments: Any) -> object:
     from bilevel_verify.plot import curvature
 
     return curvature(_problem(arguments), arguments.letter, paper=arguments.paper, **_window(arguments))

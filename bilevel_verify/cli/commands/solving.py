@@ -63,7 +63,7 @@ def solve_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _promised(method: str, statement: str | None, problem: Any, asked: dict[str, Any]) -> list[str]:
+def _promised(method: str, statement: str | None, problem: object, asked: dict[str, object]) -> list[str]:
     """What the theorem of the method says of its output, and beside it what the run reached.
 
     Parameters
@@ -129,7 +129,7 @@ def _show(record: dict[str, Any]) -> None:
     output.table("", ["", ""], lines)
 
 
-def _write(run: Any, record: dict[str, Any], folder: Path) -> None:
+def _write(run: Any, record: dict[str, object], folder: Path) -> None:
     import json
 
     try:

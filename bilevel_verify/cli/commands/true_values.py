@@ -94,7 +94,7 @@ def truth_at(problem: Problem, x: Any) -> dict[str, object]:
     return found
 
 
-def _distance(answers: Any, x: Any) -> dict[str, object]:
+def _distance(answers: Any, x: object) -> dict[str, object]:
     try:
         found = answers.distance_to_solutions(x)
     except BilevelVerifyError as error:

@@ -132,7 +132,7 @@ def _method(arguments: argparse.Namespace) -> Any:
         solver = load_solver(arguments.solver)
 
     @functools.wraps(solver)
-    def quiet(*handed: Any) -> Any:
+    def quiet(*handed: object) -> Any:
         with contextlib.redirect_stdout(sys.stderr):
             return solver(*handed)
 

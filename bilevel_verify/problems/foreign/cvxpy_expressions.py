@@ -175,7 +175,7 @@ def _extended_power(t: sympy.Expr, exponent: sympy.Rational) -> sympy.Expr:
     return t**exponent
 
 
-def _over_linear(node: Any, above: Entries, below: Entries) -> Entries:
+def _over_linear(node: object, above: Entries, below: Entries) -> Entries:
     """``|x|^2 / y``."""
     y = below.reshape(-1)[0]
     if not y.is_positive:
@@ -183,7 +183,7 @@ def _over_linear(node: Any, above: Entries, below: Entries) -> Entries:
     return _along(lambda *t: sympy.Add(*(s**2 for s in t)) / y)(node, above)
 
 
-def _quadratic(node: Any, vector: Entries, matrix: Entries) -> Entries:
+def _quadratic(node: object, vector: Entries, matrix: Entries) -> Entries:
     flat = vector.reshape(-1)
     return product(flat, entries(product(matrix, flat)))
 

@@ -97,7 +97,7 @@ class _Reader:
     def __init__(self, field: str) -> None:
         self.field, self.budget, self.needs = field, Budget(field), Needs()
 
-    def run(self, closed: Any, arguments: Sequence[Any]) -> list[Any]:
+    def run(self, closed: Any, arguments: Sequence[object]) -> list[Any]:
         """Values of the outputs of a closed jaxpr."""
         jaxpr = getattr(closed, "jaxpr", closed)
         values: dict[Any, Any] = dict(zip(jaxpr.constvars, map(_known, getattr(closed, "consts", ()))))
@@ -149,7 +149,7 @@ class _Reader:
 
         return moved(move, moving, self.field, name)
 
-    def scan(self, params: Mapping[str, Any], arguments: list[Any]) -> list[Any]:
+    def scan(self, params: Mapping[str, Any], arguments: list[object]) -> list[Any]:
         """A loop of known length, step by step."""
         length, fixed, carried = params["length"], params["num_consts"], params["num_carry"]
         if length > LONGEST_LOOP:
@@ -165,13 +165,13 @@ class _Reader:
         return [*carry, *(np.stack([np.asarray(row) for row in column]) for column in columns)]
 
 
-def _entry(rows: Any, step: int) -> Any:
+def _entry(rows: object, step: int) -> object:
     """One entry along the first axis, an array in any case: NumPy would hand out an entry of a vector itself."""
     array = np.asarray(rows)
     return array[step : step + 1].reshape(array.shape[1:])
 
 
-def _known(value: Any) -> Any:
+def _known(value: object) -> Any:
     """A constant: integers and truth values as plain arrays (they may be indices), other numbers as expressions."""
     try:
         array = np.asarray(value)

@@ -96,7 +96,7 @@ def _solution(
     """
     matrix, calls = system.hessian(b), [0]
 
-    def apply(v: Any) -> FloatArray:
+    def apply(v: object) -> FloatArray:
         calls[0] += 1
         if calls[0] > most:
             raise BrokenContract("too many products", where, f"more than {most} for n = {system.dimension}")

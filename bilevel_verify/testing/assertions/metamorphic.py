@@ -7,7 +7,6 @@ exact solution is needed, so that they work on any problem.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,5 +157,5 @@ def _compare_iterates(
             raise BrokenContract(f"changes under {relation}", f"k = {k}, x'0 = {x.tolist()}", detail)
 
 
-def _iterates(raw: Any, length: int) -> FloatArray:
+def _iterates(raw: object, length: int) -> FloatArray:
     return rows(raw[0] if isinstance(raw, tuple) and len(raw) == 2 else raw, STEPS + 1, length, f"{STEPS} steps")

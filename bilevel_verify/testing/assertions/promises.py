@@ -30,14 +30,14 @@ EXAMPLES = {"quick": 4, "thorough": 11}
 
 def assert_keeps_promises(
     solver: Function,
-    statement: Any,
-    problem: Any = None,
+    statement: object,
+    problem: object = None,
     eps: float | Sequence[float] | None = None,
-    x0: Any = None,
+    x0: object = None,
     profile_: Profile | str | None = None,
     seed: int | None = None,
     kind: str | None = None,
-    **options: Any,
+    **options: object,
 ) -> None:
     """``solver(oracles, x0, parameters) -> iterates`` keeps the claims of a theorem ("paper/id", a card, a card file).
 
@@ -76,7 +76,7 @@ def assert_keeps_promises(
 
 
 def _cases(
-    statement: Any, problem: Any, x0: Any, chosen: Profile, seed: int | None, kind: str | None
+    statement: object, problem: object, x0: Any, chosen: Profile, seed: int | None, kind: str | None
 ) -> Iterator[tuple[Any, Any, float]]:
     """Problems, starts and tolerances."""
     if problem is not None:
@@ -91,7 +91,7 @@ def _cases(
         yield instance.problem(), (start if x0 is None else x0), eps
 
 
-def _written(statement: Any) -> tuple[Any, list[float], float] | None:
+def _written(statement: object) -> tuple[Any, list[float], float] | None:
     """The problem, start and tolerance of a file that a failure of this statement wrote, if one is asked for."""
     from bilevel_verify.problems.files import from_spec
 
@@ -143,7 +143,7 @@ def kind_of(statement: Any) -> str:
     raise InputError("the statement names no method of this package: give problem= or kind=")
 
 
-def _judge(solver: Function, statement: Any, stated: Any, options: dict[str, Any], chosen: Profile) -> int:
+def _judge(solver: Function, statement: object, stated: object, options: dict[str, Any], chosen: Profile) -> int:
     """How many claims were decided; BrokenContract for the first that is broken."""
     from bilevel_verify.checks import verify
     from bilevel_verify.problems import dump
@@ -173,7 +173,7 @@ def _judge(solver: Function, statement: Any, stated: Any, options: dict[str, Any
 def _watched(solver: Function, errors: list[BrokenContract], chosen: Profile) -> Function:
     """The solver with a time limit, its misbehaviour kept: a verification goes on without a run that failed."""
 
-    def watched(oracles: Any, x0: Any, parameters: Any) -> Any:
+    def watched(oracles: Any, x0: Any, parameters: object) -> object:
         try:
             result = call(solver, oracles, x0, parameters, where="the run", limit=chosen)
             _must_be_a_run(result, x0, oracles.dx)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +101,7 @@ def _handed(function: Function, case: Example, whole: Transcript, chosen: Profil
     return handed(raw, case.x0, asked.log, case.instance.kind == "minimax")
 
 
-def _copied(value: object) -> Any:
+def _copied(value: object) -> object:
     return value.copy() if isinstance(value, np.ndarray) else list(value) if isinstance(value, list) else value
 
 

@@ -25,7 +25,7 @@ PRODUCTS = {"hvp_yy_g": "dy", "jvp_xy_g": "dy", "jvp_yx_g": "dx"}
 
 def assert_oracles(
     mine: Any,
-    problem: Any,
+    problem: object,
     tolerance: float = 1e-8,
     profile_: Profile | str | None = None,
     seed: int | None = None,
@@ -83,7 +83,7 @@ def _compare(name: str, got: FloatArray, truth: FloatArray, tolerance: float, wh
         raise BrokenContract(f"{name} is not that of the formula", where, detail)
 
 
-def _member(mine: Any, name: str) -> Callable[..., object] | None:
+def _member(mine: object, name: str) -> Callable[..., object] | None:
     found = mine.get(name) if isinstance(mine, Mapping) else getattr(mine, name, None)
     return found if callable(found) else None
 

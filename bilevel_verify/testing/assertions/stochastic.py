@@ -11,7 +11,6 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,7 +68,7 @@ class SampledOracles:
         return found
 
 
-def _data(part: Any) -> DataBlock:
+def _data(part: object) -> DataBlock:
     assert isinstance(part, DataBlock)
     return part
 

@@ -27,7 +27,7 @@ class Control:
 
 
 def _named(function: Function, name: str) -> Function:
-    def named(*arguments: Any) -> Any:
+    def named(*arguments: object) -> Any:
         return function(*arguments)
 
     named.__name__ = name
@@ -205,7 +205,7 @@ class _ByHand:
             setattr(self, key, function)
 
 
-def _with_fault(function: Function, fault: str, *arguments: Any) -> Any:
+def _with_fault(function: Function, fault: str, *arguments: object) -> object:
     return function(*arguments, fault=fault)
 
 
@@ -222,7 +222,7 @@ REFERENCES: tuple[Control, ...] = (
 Assertion = Callable[[Function, Profile, int | None], None]
 
 
-def assertion(function: Callable[..., None], **options: Any) -> Assertion:
+def assertion(function: Callable[..., None], **options: object) -> Assertion:
     """An assertion with its options, to be asked of many subjects."""
 
     def asked(subject: Function, chosen: Profile, seed: int | None) -> None:

@@ -207,7 +207,7 @@ def _differs(whole: Transcript, other: Transcript) -> str:
     return "" if next(kinds) >= next(kinds) else "more calls"
 
 
-def _alike(a: Any, b: Any) -> bool:
+def _alike(a: object, b: object) -> bool:
     return gap(np.asarray(a), np.asarray(b)) <= 1e-10
 
 

@@ -37,7 +37,7 @@ PRODUCTS = ("hvp_yy_g", "jvp_xy_g", "jvp_yx_g")
 class _Functions:
     """The oracles of a kit's problem in the form that solver loops take: ``(x, y, out)`` and ``(x, y, v, out)``."""
 
-    def __init__(self, asked: Any) -> None:
+    def __init__(self, asked: object) -> None:
         self.asked = asked
 
     def can_compile(self, names: Sequence[str]) -> bool:
@@ -66,7 +66,7 @@ class _Functions:
         return evaluate
 
 
-def _nothing(*arguments: Any) -> None:
+def _nothing(*arguments: object) -> None:
     """A stub."""
 
 
@@ -125,7 +125,7 @@ def _momentum(mu: float, L: float) -> float:
     return (1 - root) / (1 + root)
 
 
-def _letters(method: str, asked: Any) -> dict[str, Any]:
+def _letters(method: str, asked: object) -> dict[str, Any]:
     """Letters of one outer step of length 1e-3; the inner problems are solved well."""
     i = inner_letters(asked)
     restarted = {"eta": STEP, "theta": 0.5, "B": 1e9, "K": 1}

@@ -102,7 +102,7 @@ def judge_all(plan: Plan, data: Path, minutes: float, say: Callable[[str], None]
     return kept
 
 
-def read(data: Path, head: dict[str, Any] | None = None) -> list[Kept]:
+def read(data: Path, head: dict[str, object] | None = None) -> list[Kept]:
     """The verdicts of a file; none if it is absent or its head is another one than asked for."""
     if not data.exists():
         return []
@@ -136,7 +136,7 @@ def _row(name: str, group: Sequence[Kept]) -> str:
     return f"| {name} | {' | '.join(map(str, numbers))} |"
 
 
-def _page(head: dict[str, Any], kept: Sequence[Kept], lines: Sequence[str]) -> list[str]:
+def _page(head: dict[str, object], kept: Sequence[Kept], lines: Sequence[str]) -> list[str]:
     late = [k for k in kept if k.kind == "real" and k.caught != "quick"]
     return [
         "# Slips",

@@ -92,7 +92,7 @@ def formulas(xp: Any = np) -> tuple[Formula, Formula]:
     Arrays must be float64 (JAX: ``jax_enable_x64``). For one level y is an array of one unused entry.
     """
 
-    def block(theta: Mapping[str, Any], name: str, z: Any) -> Any:
+    def block(theta: Mapping[str, Any], name: str, z: object) -> Any:
         moved = z - theta[f"{name}_s"]
         t = theta[f"{name}_R"] @ z - theta[f"{name}_o"]
         flat = 0 * t
@@ -108,17 +108,17 @@ def formulas(xp: Any = np) -> tuple[Formula, Formula]:
         quadratic = moved @ (theta[f"{name}_H"] @ moved) / 2
         return quadratic + ridges + theta[f"{name}_b"] @ moved + theta[f"{name}_c"]
 
-    def lower(theta: Mapping[str, Any], x: Any, y: Any) -> Any:
+    def lower(theta: Mapping[str, Any], x: object, y: Any) -> Any:
         drift = theta["B"] @ x
         coupled = (1 - theta["displaced"]) * (y @ drift)
         return block(theta, "h", y - theta["displaced"] * drift) - coupled
 
-    def f(theta: Mapping[str, Any], x: Any, y: Any) -> Any:
+    def f(theta: Mapping[str, Any], x: object, y: Any) -> Any:
         upper = block(theta, "p", x)
         bilevel = x @ (theta["C"] @ y) + block(theta, "q", y)
         return upper + (1 - theta["minimax"]) * bilevel - theta["minimax"] * lower(theta, x, y)
 
-    def g(theta: Mapping[str, object], x: Any, y: Any) -> Any:
+    def g(theta: Mapping[str, object], x: Any, y: object) -> Any:
         return lower(theta, x, y) - theta["minimax"] * block(theta, "p", x)
 
     return f, g

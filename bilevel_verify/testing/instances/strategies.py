@@ -30,11 +30,11 @@ def raw(length: int = LENGTH) -> st.SearchStrategy[bytes]:
     return st.binary(min_size=length, max_size=length)
 
 
-def _made(decode: Callable[..., object], options: dict[str, Any]) -> Any:
+def _made(decode: Callable[..., object], options: dict[str, object]) -> Any:
     return raw(_length(options)).map(lambda data: decode(data, **options))  # a lambda: failures print the formulas
 
 
-def bilevel_instances(*, closed_form: bool = False, **options: Any) -> st.SearchStrategy[Instance]:
+def bilevel_instances(*, closed_form: bool = False, **options: object) -> st.SearchStrategy[Instance]:
     """``f = p(x) + x.C y + q(y)``, ``g = h(y) - y.B x``: mu, L, kappa, rho, y* and the hypergradient are exact.
 
     Parameters
@@ -49,7 +49,7 @@ def bilevel_instances(*, closed_form: bool = False, **options: Any) -> st.Search
     return _made(decoding.bilevel, options)  # type: ignore[no-any-return]
 
 
-def minimax_instances(*, closed_form: bool = False, **options: Any) -> st.SearchStrategy[Instance]:
+def minimax_instances(*, closed_form: bool = False, **options: object) -> st.SearchStrategy[Instance]:
     """``min_x max_y p(x) + y.B x - h(y)``, strongly concave in y; options ``dx dy most kappa bounded closed_form``."""
     if closed_form:
         quadratic = _made(decoding.minimax, {**options, "quadratic": True})
@@ -57,22 +57,22 @@ def minimax_instances(*, closed_form: bool = False, **options: Any) -> st.Search
     return _made(decoding.minimax, options)  # type: ignore[no-any-return]
 
 
-def displaced_instances(**options: Any) -> st.SearchStrategy[Instance]:
+def displaced_instances(**options: object) -> st.SearchStrategy[Instance]:
     """``g = h(y - B x)``: y* = B x although g is not quadratic; options ``dx dy most kappa kind``."""
     return _made(decoding.displaced, options)  # type: ignore[no-any-return]
 
 
-def single_level_instances(**options: Any) -> st.SearchStrategy[Instance]:
+def single_level_instances(**options: object) -> st.SearchStrategy[Instance]:
     """``f = p(x)``, bounded below; strongly convex if ``convex=True``; further options ``dx most kappa``."""
     return _made(decoding.single_level, options)  # type: ignore[no-any-return]
 
 
-def saddle_instances(**options: Any) -> st.SearchStrategy[Instance]:
+def saddle_instances(**options: object) -> st.SearchStrategy[Instance]:
     """A strict saddle (or maximum) of phi at the origin; options ``dx most kind``."""
     return _made(decoding.saddle, options)  # type: ignore[no-any-return]
 
 
-def hoelder_instances(**options: Any) -> st.SearchStrategy[Instance]:
+def hoelder_instances(**options: object) -> st.SearchStrategy[Instance]:
     """Hessian of f and third derivative of g Hölder with exact pairs ``p.hoelder``, ``h.third_hoelder``.
 
     Options ``dx dy most kind`` (bilevel, minimax, single_level).
@@ -80,7 +80,7 @@ def hoelder_instances(**options: Any) -> st.SearchStrategy[Instance]:
     return _made(decoding.hoelder, options)  # type: ignore[no-any-return]
 
 
-def hard_instances(**options: Any) -> st.SearchStrategy[Instance]:
+def hard_instances(**options: object) -> st.SearchStrategy[Instance]:
     """Slow instances with their ``start`` and ``eps``; option ``kind``.
 
     Kinds: ``single_level`` (ramp, logarithmic well, tail), ``amplifier`` and ``displaced`` (bilevel lifts of these),
@@ -96,7 +96,7 @@ def data_sum_instances(**options: Any) -> st.SearchStrategy[Instance]:
     return raw(LENGTH + 2 * samples * n + 9 * n).map(lambda data: decoding.data_sum(data, **options))
 
 
-def simple_bilevel_instances(**options: Any) -> st.SearchStrategy[SimpleInstance]:
+def simple_bilevel_instances(**options: object) -> st.SearchStrategy[SimpleInstance]:
     """Strongly convex quadratic f over the minimisers of a convex g, x* closed-form; options ``dx most``."""
     return _made(decoding.simple_bilevel, options)  # type: ignore[no-any-return]
 
@@ -106,7 +106,7 @@ def instances(most: int = 3) -> st.SearchStrategy[Instance]:
     return _made(decoding.either, {"most": most})  # type: ignore[no-any-return]
 
 
-def blocks(n: int, low: int = 1, high: int = 20, atoms: tuple[str, ...] = decoding.CONVEX_ATOMS) -> Any:
+def blocks(n: int, low: int = 1, high: int = 20, atoms: tuple[str, ...] = decoding.CONVEX_ATOMS) -> object:
     """Blocks of n variables with eigenvalues in [low, high] plus ridges from ``atoms``."""
 
     def decode(data: bytes) -> Block:
@@ -140,7 +140,7 @@ def tolerances(least: int = 1, most: int = 8) -> st.SearchStrategy[float]:
     return st.integers(least, most).map(lambda k: float(10.0**-k))
 
 
-def feasible_sets(n: int) -> st.SearchStrategy[Any]:
+def feasible_sets(n: int) -> st.SearchStrategy[object]:
     """A ball, box, orthant, simplex, l1-ball, half-space, isotonic cone, the whole space, or a cut ball.
 
     All of dimension n; the origin or a neighbour of it belongs to each.

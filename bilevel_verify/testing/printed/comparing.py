@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +44,7 @@ class Difference:
     kind: str = "a different result"
 
 
-def handed(raw: Any, x0: FloatArray, log: Sequence[Call], minimax: bool = False) -> Handed:
+def handed(raw: object, x0: FloatArray, log: Sequence[Call], minimax: bool = False) -> Handed:
     """What a solver may hand back to ``verify``: iterates, epochs, ``(iterates, output)``, a trajectory or a run.
 
     Raises

@@ -178,7 +178,7 @@ def functions(
     """
     drawn = [0]
 
-    def uniform_ball(radius: Any) -> FloatArray:
+    def uniform_ball(radius: object) -> FloatArray:
         assert noise is not None
         row: FloatArray = noise[drawn[0] % len(noise)]
         drawn[0] += 1
@@ -223,7 +223,7 @@ def _of_two_objectives(asked: NamedOracles) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _of_two_levels(asked: NamedOracles, lam: float | None) -> dict[str, Callable[..., Any]]:
+def _of_two_levels(asked: NamedOracles, lam: float | None) -> dict[str, Callable[..., object]]:
     weight = float("nan") if lam is None else float(lam)
 
     def H_hat(x: FloatArray, y: FloatArray, w: FloatArray) -> FloatArray:

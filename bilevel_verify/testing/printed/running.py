@@ -147,7 +147,7 @@ def transcribe(
     return Transcript(found, output, list(asked.log), halted, trail or [], place[0])
 
 
-def _entries(entries: Mapping[tuple[int, ...], Any]) -> dict[Key, FloatArray]:
+def _entries(entries: Mapping[tuple[int, ...], object]) -> dict[Key, FloatArray]:
     pairs = ((_key(index), value) for index, value in entries.items())
     return {key: value for key, value in pairs if key is not None and isinstance(value, np.ndarray) and value.ndim == 1}
 

@@ -164,7 +164,7 @@ class Remembering:
         return found
 
 
-def runs_for_ever(oracles: Any, x: FloatArray) -> FloatArray:
+def runs_for_ever(oracles: object, x: FloatArray) -> FloatArray:
     """Wrong: never returns and asks nothing."""
     while True:
         x = x * 1.0
@@ -176,11 +176,11 @@ def asks_for_ever(oracles: Any, x: FloatArray) -> FloatArray:
         oracles.grad_x_f(x, np.zeros(oracles.dy))
 
 
-def raises(oracles: Any, x: FloatArray) -> FloatArray:
+def raises(oracles: object, x: FloatArray) -> FloatArray:
     """Wrong: an error of its own."""
     raise ZeroDivisionError("step of length zero")
 
 
-def ends_the_process(oracles: Any, x: FloatArray) -> FloatArray:
+def ends_the_process(oracles: object, x: FloatArray) -> FloatArray:
     """Wrong: a crash of native code, or an exit, takes the whole process with it."""
     os._exit(3)

@@ -89,7 +89,7 @@ def reporting_solver(oracles: Any, x0: FloatArray, fault: str = "") -> tuple[Flo
     told: dict[str, int] = {}
 
     class Teller:
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             attribute = getattr(oracles, name)
             if not callable(attribute):
                 return attribute
@@ -97,7 +97,7 @@ def reporting_solver(oracles: Any, x0: FloatArray, fault: str = "") -> tuple[Flo
                 name, name
             )
 
-            def asked(*arguments: Any) -> Any:
+            def asked(*arguments: object) -> object:
                 told[kind] = told.get(kind, 0) + 1
                 return attribute(*arguments)
 

@@ -13,7 +13,7 @@ from bilevel_verify.testing.references.hypergradients import implicit_hypergradi
 FloatArray = NDArray[np.float64]
 
 
-def hyper_hessian(oracles: Any, x: FloatArray, fault: str = "") -> FloatArray:
+def hyper_hessian(oracles: object, x: FloatArray, fault: str = "") -> FloatArray:
     """Central differences of the hypergradient."""
     if fault == "second derivative through the solver is zero":
         return np.zeros((len(x), len(x)))

@@ -47,7 +47,7 @@ class BrokenContract(AssertionError):
         target.write_text(self.problem_file, encoding="utf8")
         return target
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return BrokenContract, (self.contract, self.where, self.detail, self.problem_file, self.who)
 
 
@@ -148,7 +148,7 @@ HEARTBEAT: ContextVar[Callable[[float], None] | None] = ContextVar("HEARTBEAT", 
 """Told before each call how long it may take: whoever watches this process from outside."""
 
 
-def _shapes(arguments: tuple[object, ...]) -> tuple[Any, ...]:
+def _shapes(arguments: tuple[object, ...]) -> tuple[object, ...]:
     found: list[Any] = []
     for value in arguments:
         if isinstance(value, np.ndarray):

@@ -88,7 +88,7 @@ def _prescribed(
     leaves: Leaves,
     name: str,
     value: object,
-    others: dict[str, Any],
+    others: dict[str, object],
     readings: Collection[str] | None,
 ) -> Given:
     """A letter with a formula: the number must be the one that the formula gives."""

@@ -57,7 +57,7 @@ def leaves_of(
 def resolve(
     card: Card,
     entry: Entry | str,
-    values: Mapping[str, Any] | Provider,
+    values: Mapping[str, object] | Provider,
     explicit: Mapping[str, object] | None = None,
     readings: Collection[str] | None = None,
     targets: Iterable[str] | None = None,
@@ -87,8 +87,8 @@ class _Resolver:
         self,
         card: Card,
         entry: Entry,
-        values: Mapping[str, Any] | Provider,
-        explicit: dict[str, Any],
+        values: Mapping[str, object] | Provider,
+        explicit: dict[str, object],
         readings: Collection[str] | None,
     ) -> None:
         self.card, self.entry, self.explicit = card, entry, explicit

@@ -181,7 +181,7 @@ def _tree(node: tree.Node | Expression) -> tree.Node:
     return node.tree if isinstance(node, Expression) else node
 
 
-def by_hand(name: str, value: Any) -> tuple[Scalar, Certainty]:
+def by_hand(name: str, value: object) -> tuple[Scalar, Certainty]:
     """The number that a letter was given; an error names the letter."""
     try:
         return scalar_of(value)

@@ -9,7 +9,6 @@ end.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ class _Return(Exception):
 
 def interpret(
     algorithm: Algorithm | script.Program,
-    inputs: Mapping[str, Any],
+    inputs: Mapping[str, object],
     functions: Mapping[str, Callable[..., Value]],
     *,
     numbers: Field | None = None,

@@ -153,7 +153,7 @@ def trace_of(done: Execution, problem: Problem) -> Trace:
     )
 
 
-def _by_pair(entries: Mapping[tuple[int, ...], Any]) -> dict[tuple[int, int], Any]:
+def _by_pair(entries: Mapping[tuple[int, ...], object]) -> dict[tuple[int, int], Any]:
     return {(key if len(key) == 2 else (0, key[0])): value for key, value in entries.items() if len(key) in (1, 2)}
 
 

@@ -100,7 +100,7 @@ class LinearOperator:
 
     product: Callable[[Any], Any]
 
-    def __matmul__(self, vector: Any) -> Any:
+    def __matmul__(self, vector: object) -> Any:
         return self.product(vector)
 
 

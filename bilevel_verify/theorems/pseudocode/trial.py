@@ -59,7 +59,7 @@ def _about_input(algorithm: Algorithm, finding: ScriptFinding) -> bool:
     return finding.kind == "unassigned" and bool(given)
 
 
-def _settings(card: Card, algorithm: Algorithm) -> Iterator[tuple[list[float], dict[str, Any]]]:
+def _settings(card: Card, algorithm: Algorithm) -> Iterator[tuple[list[float], dict[str, object]]]:
     needed = set(algorithm.needs) - set(algorithm.families)
     for _, formula in algorithm.families.values():
         needed |= {part.name for part in formula.tree.walk() if isinstance(part, tree.Letter)}

@@ -166,7 +166,7 @@ class ConstrainedTruth(Truth):
 
         return self._smooth(x, "grad_y_star", rows)
 
-    def _smooth(self, x: ArrayLike, name: str, pick: Callable[[Face, BallHyper], Any]) -> Enclosure:
+    def _smooth(self, x: ArrayLike, name: str, pick: Callable[[Face, BallHyper], object]) -> Enclosure:
         """A derivative of the restricted problem.
 
         Raises
@@ -181,7 +181,7 @@ class ConstrainedTruth(Truth):
             )
         return found
 
-    def _enclosure(self, x: ArrayLike, level: Pointwise, face: Face, ball_or_matrix: Any) -> Enclosure:
+    def _enclosure(self, x: ArrayLike, level: Pointwise, face: Face, ball_or_matrix: object) -> Enclosure:
         held = ", ".join(f"{self.problem.y[i]} at its {'lower' if side < 0 else 'upper'} end" for i, side in face.held)
         proof = f"{level.proof} on the face with {held or 'no entry at an end'}, multipliers positive"
         return enclosure_of(ball_or_matrix, self._pointwise.certainty_at(x), level.method(proof))
@@ -216,7 +216,7 @@ class ConstrainedTruth(Truth):
             )
         return replace(found, method="residual over mu; no face is certain here, phi may have a kink")
 
-    def _residual(self, face: Face, x: list[Any], y: list[Any]) -> Any:
+    def _residual(self, face: Face, x: list[object], y: list[object]) -> Any:
         """Upper bound of ``|r|`` at a feasible y: an entry at its end counts as far as its slope points inwards."""
         import flint
 

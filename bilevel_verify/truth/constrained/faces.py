@@ -98,7 +98,7 @@ class Face:
             return replace(common, kind="single_level", f=f, g=None, y=())
         return replace(common, kind="bilevel", f=f, g=g, y=tuple(self.problem.y[i] for i in self.free))
 
-    def whole(self, free: Sequence[Any], number: Any) -> list[Any]:
+    def whole(self, free: Sequence[object], number: Any) -> list[Any]:
         """All entries of y from the free ones; ``number`` turns an exact end into what the free ones are."""
         known = dict(zip(self.free, free))
         ends = dict(self.held)

@@ -163,7 +163,7 @@ class WithSums:
             out = [o if t is None else arithmetic.add(o, arithmetic.mul(scale, t)) for o, t in zip(out, found)]
         return out
 
-    def _chunks(self, kernel: Kernel, group: GroupSum, inputs: Sequence[Any]) -> Iterator[dict[Where, Any]]:
+    def _chunks(self, kernel: Kernel, group: GroupSum, inputs: Sequence[object]) -> Iterator[dict[Where, Any]]:
         step = min(MOST, max(FEWEST, AT_ONCE // kernel.points(inputs)))
         for samples in chunks(group.count, step):
             forms = group.chunk(samples)
@@ -174,7 +174,7 @@ class WithSums:
             weights = kernel.run(group.program(self.order, self.lone), given)
             yield self._parts(kernel, weights, [self._wanted(*form) for form in forms])
 
-    def _along(self, kernel: Kernel, places: Places, matrix: FloatArray, inputs: Sequence[Any]) -> Any:
+    def _along(self, kernel: Kernel, places: Places, matrix: FloatArray, inputs: Sequence[object]) -> object:
         """``M v`` where v, given after the variables, stands in the last of them."""
         shift = len(inputs) - self.variables
         moved = [c for c, place in enumerate(places) if place >= self.variables - shift]
@@ -186,7 +186,9 @@ class WithSums:
         chosen = matrix if len(columns) == len(places) else matrix[:, columns]
         return tuple(places[c] - self.wanted.start for c in columns), chosen
 
-    def _parts(self, kernel: Kernel, weights: list[Any], forms: list[tuple[Places, FloatArray]]) -> dict[Where, Any]:
+    def _parts(
+        self, kernel: Kernel, weights: list[object], forms: list[tuple[Places, FloatArray]]
+    ) -> dict[Where, object]:
         """The value, ``M_a' w_a`` and, for a <= b, ``M_a' W_ab M_b``: where they belong -> what they are."""
         m, left_over = len(forms), list(weights)
         found: dict[Where, Any] = {}
@@ -207,7 +209,7 @@ class WithSums:
                             _put(kernel, found, (right, left), kernel.transposed(table))
         return found
 
-    def _entries(self, kernel: Kernel, parts: Mapping[Where, Any]) -> list[Any]:
+    def _entries(self, kernel: Kernel, parts: Mapping[Where, object]) -> list[Any]:
         """The outputs, None where nothing is added."""
         n, head = len(self.wanted), (1 if 0 in self.orders else 0)
         start = head + (n if 1 in self.orders else 0)
@@ -222,11 +224,11 @@ class WithSums:
         return found
 
 
-def _put(kernel: Kernel, found: dict[Where, Any], where: Where, part: Any) -> None:
+def _put(kernel: Kernel, found: dict[Where, object], where: Where, part: object) -> None:
     found[where] = kernel.plus(found[where], part) if where in found else part
 
 
-def _added(kernel: Kernel, chunks: Iterable[dict[Where, Any]]) -> dict[Where, Any]:
+def _added(kernel: Kernel, chunks: Iterable[dict[Where, object]]) -> dict[Where, object]:
     """The sum of the parts of all chunks."""
     total: dict[Where, Any] = {}
     for parts in chunks:

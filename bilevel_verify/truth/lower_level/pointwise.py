@@ -191,7 +191,7 @@ class Pointwise:
         value = float(values[0]) if values.ndim == 1 else values[0]
         return Enclosure(value, float(errors[0]), self.certainty_at(x), "")
 
-    def _intervals_first(self, x: ArrayLike, pick: Callable[[FloatArray], Any]) -> Enclosure | None:
+    def _intervals_first(self, x: ArrayLike, pick: Callable[[FloatArray], object]) -> Enclosure | None:
         """One quantity in intervals; None where balls are to say it.
 
         Raises
@@ -218,7 +218,7 @@ class Pointwise:
         return flattened(found) if vector else found
 
     def at_penalty(
-        self, x: ArrayLike, lam: float, pick: Callable[[BallPenalty | BoxPenalty], Any], vector: bool = False
+        self, x: ArrayLike, lam: float, pick: Callable[[BallPenalty | BoxPenalty], object], vector: bool = False
     ) -> Enclosure:
         """One quantity above y*_lam(x); ``vector`` for columns."""
         self._check_penalty(lam)

@@ -169,7 +169,7 @@ class _Joint:
             for k, row in enumerate(self.rows):
                 J[start + i][n + m + k] = row[i]
 
-    def _press(self, shift: list[Any], gamma: Any, residual: list[Any], J: list[list[Any]]) -> None:
+    def _press(self, shift: list[Any], gamma: object, residual: list[Any], J: list[list[Any]]) -> None:
         """``gamma (x - c)`` of the ball, onto the last n rows."""
         start = len(residual) - len(shift)
         for i, value in enumerate(shift):

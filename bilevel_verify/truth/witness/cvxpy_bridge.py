@@ -47,7 +47,7 @@ class ConicAnswer:
     solver: str
 
 
-def constraints_of(translator: Translator, feasible: FeasibleSet | None) -> list[Any]:
+def constraints_of(translator: Translator, feasible: FeasibleSet | None) -> list[object]:
     """A feasible set as CVXPY constraints."""
     cp, z = translator.cp, translator.variable
     description = describe(feasible or WholeSpace(), z.size)
@@ -100,7 +100,7 @@ def solve_convex(
     return ConicAnswer(value, dual, abs(value - dual), point, status, _solver_name())
 
 
-def _reduced_constraints(translator: Translator, within: Reduced) -> list[Any]:
+def _reduced_constraints(translator: Translator, within: Reduced) -> list[object]:
     cp, z = translator.cp, translator.variable
     u = cp.Variable(within.dimension) if within.dimension else None
     out: list[Any] = [z == within.z0 + (within.B @ u if u is not None else 0)]
@@ -110,7 +110,7 @@ def _reduced_constraints(translator: Translator, within: Reduced) -> list[Any]:
     return out
 
 
-def _check_domains(translator: Translator, constraints: list[Any], box: FeasibleSet | None) -> None:
+def _check_domains(translator: Translator, constraints: list[object], box: FeasibleSet | None) -> None:
     """CVXPY cuts some terms off where their base is negative: the feasible set must not reach there.
 
     On a box, or without constraints, that is decided exactly for an affine base; elsewhere by the solver, to its
@@ -138,7 +138,7 @@ def _check_domains(translator: Translator, constraints: list[Any], box: Feasible
             )
 
 
-def _least_by_solver(translator: Translator, inner: Any, constraints: list[Any]) -> float:
+def _least_by_solver(translator: Translator, inner: object, constraints: list[object]) -> float:
     try:
         return _clarabel(translator.cp.Problem(translator.cp.Minimize(inner), constraints), 1e-9, None)[0]
     except SolverFailure as failure:

@@ -94,7 +94,7 @@ class Translator:
                 terms.remove(used)
         return sympy.Add(*terms), found
 
-    def _quadratic(self, expression: sympy.Expr) -> Any | None:
+    def _quadratic(self, expression: sympy.Expr) -> object | None:
         """A quadratic as a sum of squares (exact LDL'); None if it is not quadratic.
 
         Raises
@@ -250,7 +250,7 @@ class Translator:
             f"the function {name} in {_short(expression)} has no counterpart in the disciplined fragment"
         )
 
-    def _logarithm(self, inside: sympy.Expr) -> Any:
+    def _logarithm(self, inside: sympy.Expr) -> object:
         """``log`` of an affine form (concave), or of ``c + sum exp(affine)`` (log-sum-exp, convex)."""
         exponents = []
         for part in sympy.Add.make_args(inside):
