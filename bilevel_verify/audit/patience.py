@@ -14,7 +14,10 @@ import functools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import z3
 
 ALLOCATIONS = 80_000.0
 """What the solver counts as allocated in about a millisecond of an idle machine."""
@@ -26,11 +29,11 @@ LOOK = 0.02
 class Answer(NamedTuple):
     """What a solver says; ``late``: it needed more work than it had, and what it said counts for nothing."""
 
-    said: Any
+    said: z3.CheckSatResult
     late: bool
 
 
-def ask(z3: ModuleType, solver: Any, milliseconds: float, context: Any) -> Answer:
+def ask(z3: ModuleType, solver: z3.Solver | z3.Optimize, milliseconds: float, context: z3.Context) -> Answer:
     """The answer of a solver (or optimiser) within so many counted milliseconds.
 
     All solvers of a process share the count: one question is asked at a time.
@@ -58,14 +61,14 @@ def ask(z3: ModuleType, solver: Any, milliseconds: float, context: Any) -> Answe
     return Answer(z3.unknown if late else answer, late)
 
 
-def _check(z3: ModuleType, solver: Any) -> Any:
+def _check(z3: ModuleType, solver: z3.Solver | z3.Optimize) -> z3.CheckSatResult:
     try:
         return solver.check()
     finally:
         z3.Context()  # enough memory for the count of this thread to be added to the common one
 
 
-def _guard(z3: ModuleType, context: Any, limit: float, over: threading.Event) -> None:
+def _guard(z3: ModuleType, context: z3.Context, limit: float, over: threading.Event) -> None:
     """Interrupt the solvers of a context where the count has reached its limit first."""
     while not over.wait(LOOK):
         if allocated(z3) > limit:
@@ -83,6 +86,6 @@ def allocated(z3: ModuleType) -> float:
 
 
 @functools.cache
-def _bystander(z3: ModuleType) -> Any:
+def _bystander(z3: ModuleType) -> z3.Solver:
     """A solver that is never asked, in a context of its own: it can be looked at while others work."""
     return z3.Solver(ctx=z3.Context())

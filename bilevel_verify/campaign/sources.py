@@ -21,6 +21,8 @@ from bilevel_verify.language import nearest
 
 if TYPE_CHECKING:
     from bilevel_verify.campaign.cell import Cell
+    from bilevel_verify.problems.family import ProblemFamily
+    from bilevel_verify.problems.problem import Problem
 
 ZOO = Path(__file__).parents[1] / "problems" / "zoo"
 EXPERIMENTS = Path(__file__).parents[1] / "experiments" / "sheets"
@@ -89,7 +91,9 @@ def join_reference(reference: str, knobs: Mapping[str, Scalar]) -> str:
     return reference + (":" + ",".join(f"{k}={v}" for k, v in sorted(knobs.items())) if knobs else "")
 
 
-def open_problem(reference: str, knobs: Mapping[str, Scalar] | None = None, allow_outside: bool = False) -> Any:
+def open_problem(
+    reference: str, knobs: Mapping[str, Scalar] | None = None, allow_outside: bool = False
+) -> Problem | ProblemFamily:
     """The problem (or family) behind a name; ``allow_outside`` permits data files outside its folder.
 
     Raises
@@ -103,13 +107,16 @@ def open_problem(reference: str, knobs: Mapping[str, Scalar] | None = None, allo
 
 
 @lru_cache(maxsize=8)
-def _opened(name: str, fingerprint: str, knobs: tuple[tuple[str, Scalar], ...], allow_outside: bool) -> Any:
+def _opened(
+    name: str, fingerprint: str, knobs: tuple[tuple[str, Scalar], ...], allow_outside: bool
+) -> Problem | ProblemFamily:
     """The problem of a name while its text stays the same: the cells of one problem share what it derives."""
     from bilevel_verify import problems
 
     values: dict[str, Any] = dict(knobs)
     if name.startswith("zoo:"):
-        return problems.zoo(name[4:], **values)
+        found: Problem | ProblemFamily = problems.zoo(name[4:], **values)
+        return found
     return problems.load(name, allow_outside=allow_outside, **values)
 
 

@@ -14,6 +14,7 @@ from bilevel_verify.errors import InputError
 
 if TYPE_CHECKING:
     from bilevel_verify.methods.run import Run
+    from bilevel_verify.problems.family import ProblemFamily
     from bilevel_verify.problems.problem import Problem
 
 
@@ -58,7 +59,7 @@ def _solve(cell: Cell) -> tuple[Json, list[Json]]:
     family = open_problem(cell.problem or "", cell.knobs)
     runs = []
     for eps in cell.eps or (None,):
-        problem = family if eps is None else instance_of(family, (eps,))
+        problem: Any = family if eps is None else instance_of(family, (eps,))
         if own is not None:
             runs.append(_own_run(problem, own, eps, cell))
             continue
@@ -119,9 +120,11 @@ def _audit(cell: Cell) -> tuple[Json, list[Json]]:
     return answer | {"runs": [], "parameters": []}, []
 
 
-def instance_of(problem: Any, eps: tuple[float, ...]) -> Any:
+def instance_of(problem: Problem | ProblemFamily, eps: tuple[float, ...]) -> Problem | None:
     """A problem as it is, or the member of a family at the first tolerance; None where that does not exist."""
-    if hasattr(problem, "content_hash"):
+    from bilevel_verify.problems.family import ProblemFamily
+
+    if not isinstance(problem, ProblemFamily):
         return problem
     try:
         return problem.at(eps=eps[0]) if eps else None

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.campaign.cell import Scalar
 from bilevel_verify.campaign.sources import join_reference, open_problem, split_reference
 from bilevel_verify.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from bilevel_verify.problems.family import ProblemFamily
+    from bilevel_verify.problems.problem import Problem
 
 
 def numbers(text: str | None, option: str) -> list[float] | None:
@@ -81,7 +85,7 @@ def scalar(text: str, option: str) -> Scalar:
     return value
 
 
-def problem_of(arguments: argparse.Namespace) -> tuple[Any, str]:
+def problem_of(arguments: argparse.Namespace) -> tuple[Problem | ProblemFamily, str]:
     """The problem (or family) that ``--problem`` and ``--knob`` name, and its reference with all knobs."""
     names = [n for n in (getattr(arguments, "target", None), arguments.problem) if n]
     if len(names) > 1:
@@ -94,15 +98,17 @@ def problem_of(arguments: argparse.Namespace) -> tuple[Any, str]:
     return open_problem(reference, values, arguments.allow_outside), join_reference(reference, values)
 
 
-def other_problem(name: str, arguments: argparse.Namespace) -> object:
+def other_problem(name: str, arguments: argparse.Namespace) -> Problem | ProblemFamily:
     """One more problem beside that of :func:`problem_of`; its knobs stand in its name."""
     reference, knobs = split_reference(name)
     return open_problem(reference, knobs, arguments.allow_outside)
 
 
-def member_of(problem: Any, eps: float | None = None) -> Any:
+def member_of(problem: Problem | ProblemFamily, eps: float | None = None) -> Problem:
     """A problem as it is; of a family the member at ``eps``."""
-    if hasattr(problem, "content_hash"):
+    from bilevel_verify.problems.family import ProblemFamily
+
+    if not isinstance(problem, ProblemFamily):
         return problem
     letters = {} if eps is None else {"eps": eps}
     return problem.at(**letters)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from bilevel_verify.plot.window import Window, window
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth import truth
 from bilevel_verify.truth.truth import Truth
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FloatArray = NDArray[np.float64]
 Box = Mapping[str, Sequence[float]]
@@ -75,7 +78,7 @@ def surface(problem: Problem, count: int) -> Any:
     return figure
 
 
-def landscape(ax: Any, problem: Problem, shown: Window, count: int | None = None) -> None:
+def landscape(ax: Axes, problem: Problem, shown: Window, count: int | None = None) -> None:
     """Curve or contours of phi alone."""
     coordinates, points = shown.grid((CURVE if len(shown.places) == 1 else FIELD) if count is None else count)
     values = proved(*truth(problem).phi_batch(points))

@@ -16,6 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from bilevel_verify.errors import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
     from bilevel_verify.problems.problem import Problem
@@ -141,7 +142,7 @@ def named(problem: Problem) -> str:
     return plain(problem.name or problem.kind)
 
 
-def legend(ax: Any, below: bool = False) -> None:
+def legend(ax: Axes, below: bool = False) -> None:
     """A legend where something has a label; ``below`` a picture of ours, where it would hide something."""
     handles, labels = ax.get_legend_handles_labels()
     if labels and below and isinstance(ax.figure, Picture):

@@ -104,7 +104,7 @@ def display_of(card: Card) -> dict[str, str]:
     return display | {name: spec.display for name, spec in card.functions.items() if spec.display}
 
 
-def entry_record(card: Any, entry: Any) -> Json:
+def entry_record(card: Card, entry: Any) -> Json:
     """One numbered item: what is printed, what was understood (as LaTeX), and the text it was read from."""
     display = display_of(card)
     return {

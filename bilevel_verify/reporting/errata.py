@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.checks.verdicts.counting import count_of
 from bilevel_verify.errors import InputError
@@ -21,6 +21,13 @@ from bilevel_verify.reporting.errata_markdown import errata_markdown
 from bilevel_verify.reporting.html import content_policy, template
 from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
 from bilevel_verify.reporting.prose import prose
+
+if TYPE_CHECKING:
+    from bilevel_verify.audit.findings.coverage import Line
+    from bilevel_verify.audit.findings.finding import Finding
+    from bilevel_verify.checks.verdicts.verdict import Row
+    from bilevel_verify.proofreading.report import Report
+    from bilevel_verify.theorems.card import Card
 
 __all__ = ["defect_script", "errata_page", "script_name", "write_errata"]
 STYLE = """main { max-width: 860px; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
@@ -35,8 +42,8 @@ dt { color: var(--soft); margin-top: .6rem; } dd { margin: 0 0 .3rem; } dd ul { 
 
 
 def write_errata(
-    findings: Sequence[Any], lines: Sequence[Any], cards: Sequence[Any], folder: Path,
-    reports: Mapping[str, Any] | None = None,
+    findings: Sequence[Finding], lines: Sequence[Line], cards: Sequence[Card], folder: Path,
+    reports: Mapping[str, Report] | None = None,
 ) -> list[Path]:  # fmt: skip
     """Write ``errata-PAPER.html`` and ``.md`` for each card, its scripts and instance files; the paths of the HTML.
 
@@ -78,12 +85,14 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
         raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
 
 
-def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any], report: Any = None) -> str:
+def errata_page(card: Card, findings: Sequence[Finding], lines: Sequence[Line], report: Report | None = None) -> str:
     """One page as text; ``report`` is what the proofreader found, or None."""
     return _page(card, findings, lines, report, errata(card, findings, report))
 
 
-def _page(card: object, findings: Sequence[Any], lines: Sequence[object], report: Any, found: Sequence[Erratum]) -> str:
+def _page(
+    card: Card, findings: Sequence[Finding], lines: Sequence[Line], report: Report | None, found: Sequence[Erratum]
+) -> str:
     import jinja2
     from markupsafe import Markup
 
@@ -113,11 +122,11 @@ def _page(card: object, findings: Sequence[Any], lines: Sequence[object], report
     )
 
 
-def _counts(findings: Sequence[Any]) -> str:
+def _counts(findings: Sequence[Finding]) -> str:
     return str(count_of(f.row.to_dict() for f in findings))
 
 
-def _quotations(card: Any) -> dict[str, object]:
+def _quotations(card: Card) -> dict[str, object]:
     """The quotations of a card whose paper's print is there: counts, and those that are not simply what is judged."""
     from markupsafe import Markup
 
@@ -203,10 +212,10 @@ def plain_value(item: tuple[str, str]) -> tuple[str, str]:
     return item[0], latex_of(item[1]) or rf"\text{{{item[1]}}}"
 
 
-def _beside(row: Any) -> str:
+def _beside(row: Row) -> str:
     return f"{row.source or row.statement}: {'; '.join(row.marks) or row.reason}"
 
 
-def _line(line: Any) -> dict[str, str]:
+def _line(line: Line) -> dict[str, str]:
     rest = f"with verify: {', '.join(line.elsewhere)}" if line.elsewhere else line.nothing_to_decide
     return {"id": line.id, "kind": line.kind, "source": line.source, "shown": line.shown, "rest": rest}

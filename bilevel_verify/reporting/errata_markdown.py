@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.proofreading.errata.erratum import Erratum, Repair, Spot, Witness
 from bilevel_verify.reporting.prose import latex_of, prose_markdown
 
+if TYPE_CHECKING:
+    from bilevel_verify.theorems.card import Card
 
-def errata_markdown(card: Any, entries: Sequence[Erratum], counts: str) -> str:
+
+def errata_markdown(card: Card, entries: Sequence[Erratum], counts: str) -> str:
     """The whole page: contents, entries, and last what was judged."""
     lines = [f"# Errata: {card.title or card.key}", ""]
     if not entries:

@@ -13,7 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.checks.verdicts.columns import ELSEWHERE, FIELDS, view
 from bilevel_verify.checks.verdicts.counting import word_of
@@ -29,6 +29,9 @@ from bilevel_verify.reporting.plots import profile_svg, strip_svg, svg
 from bilevel_verify.reporting.prose import expression, prose
 from bilevel_verify.reporting.rates import judged_here
 
+if TYPE_CHECKING:
+    import jinja2
+
 Json = dict[str, Any]
 MOST_LINES = 80
 """Lines of one claim table; more are summed up (the rest lies in the table of all rows)."""
@@ -36,7 +39,7 @@ EARLY = 'document.documentElement.classList.add("js");'
 """Runs before the body is read: the browser must not lay out every page of a large report to show the first."""
 
 
-def _environment() -> Any:
+def _environment() -> jinja2.Environment:
     """The template engine with our filters; everything is escaped unless this room wrote it."""
     import jinja2
     from markupsafe import Markup

@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.errors import InputError
 from bilevel_verify.files import slug
 from bilevel_verify.reporting.html import content_policy, template
 from bilevel_verify.reporting.mathml import to_mathml
 from bilevel_verify.reporting.prose import prose
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bilevel_verify.manuscript.coverage import Line, Walk
+    from bilevel_verify.manuscript.formulas import Formula
+    from bilevel_verify.theorems.card import Card
 
 STYLE = """main { max-width: 1080px; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
 .f { border-left: 6px solid var(--line); margin: .8rem 0; padding: .3rem .3rem .3rem .9rem; background: var(--panel); }
@@ -51,7 +58,7 @@ WORST = ("refuted", "undecided", "runs", "marked", "holds", "reason")
 """The colour of a formula is that of the relation that needs a reader most; of one without judgement, none."""
 
 
-def write_manuscript(card: Any, walk: object, folder: Path) -> Path:
+def write_manuscript(card: Card, walk: Walk, folder: Path) -> Path:
     """Write ``manuscript-PAPER.html`` and return its path.
 
     Raises
@@ -77,7 +84,7 @@ def write_page(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def manuscript_page(card: object, walk: Any, note: str = "") -> str:
+def manuscript_page(card: Card, walk: Walk, note: str = "") -> str:
     """The page as text; ``note`` stands under its title."""
     import jinja2
     from markupsafe import Markup
@@ -94,7 +101,7 @@ def manuscript_page(card: object, walk: Any, note: str = "") -> str:
     )
 
 
-def _parts(walk: Any) -> list[dict[str, object]]:
+def _parts(walk: Walk) -> list[dict[str, object]]:
     """The formulas under the headings of the paper: sections, and the statements and proofs in them."""
     parts: list[dict[str, Any]] = []
     for formula, lines in walk.steps:
@@ -105,7 +112,7 @@ def _parts(walk: Any) -> list[dict[str, object]]:
     return parts
 
 
-def _formula(formula: Any, lines: Any) -> dict[str, object]:
+def _formula(formula: Formula, lines: Sequence[Line]) -> dict[str, object]:
     from markupsafe import Markup
 
     shown = [_line(line) for line in lines]
@@ -127,7 +134,7 @@ def _typeset(latex: str) -> str:
     return rf"\begin{{aligned}}{latex}\end{{aligned}}" if bare else latex
 
 
-def _line(line: Any) -> dict[str, str]:
+def _line(line: Line) -> dict[str, str]:
     from markupsafe import Markup
 
     colour = _colour(line)
@@ -137,7 +144,7 @@ def _line(line: Any) -> dict[str, str]:
     return {"colour": colour, "word": word, "what": Markup(prose(what[:600])), "text": line.text}
 
 
-def _colour(line: Any) -> str:
+def _colour(line: Line) -> str:
     if line.by == "reason":
         return "reason"
     if line.by == "with verify":

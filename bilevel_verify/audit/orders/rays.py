@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import pairwise, product
 from math import gcd, lcm
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import sympy
 
@@ -150,15 +150,15 @@ class Directions:
         """A real unknown."""
         return self.z3.Real(name, self.context)
 
-    def solver(self) -> Any:
+    def solver(self) -> z3.Solver:
         """A solver whose work is limited."""
         return _limited(self.z3.Solver(ctx=self.context))
 
-    def ask(self, solver: Any) -> Any:
+    def ask(self, solver: z3.Solver) -> z3.CheckSatResult:
         """What a solver says; ``unknown`` where it needs more work than it has."""
         return ask(self.z3, solver, LATEST, self.context).said
 
-    def any_exponents(self) -> Any:
+    def any_exponents(self) -> z3.CheckSatResult:
         """Whether there is a direction for any value of the exponent letters in their ranges."""
         solver = self.solver()
         for name, (low, high) in self.regime.exponents.items():
@@ -216,8 +216,8 @@ class Directions:
     def counted(self, argument: LogArgument) -> z3.BoolRef:
         """A logarithm counts as the first speed that moves its argument, 1 along a ray, and 0 where all keep it."""
         z3, count = self.z3, self.count(argument)
-        ways: list[Any] = []
-        kept: list[Any] = []
+        ways: list[object] = []
+        kept: list[object] = []
         for speed, along in zip(self.speeds(), self.along()):
             moves, stays = self.moves(argument, along)
             unknown = argument.vague and self.slower
@@ -237,7 +237,7 @@ class Directions:
         """What tells a logarithm from the others."""
         return f"log {sorted(argument.letters)} {argument.clauses}"
 
-    def moves(self, argument: LogArgument, along: dict[str, z3.ArithRef]) -> tuple[Any, Any]:
+    def moves(self, argument: LogArgument, along: dict[str, z3.ArithRef]) -> tuple[z3.BoolRef, z3.BoolRef]:
         """Conditions for a logarithm to grow, and for it to stay bounded (rays may be as long as one likes)."""
         z3 = self.z3
         if argument.vague:
@@ -342,7 +342,7 @@ class Directions:
     def number(self, value: Fraction) -> z3.RatNumRef:
         return self.z3.RealVal(f"{value.numerator}/{value.denominator}", self.context)
 
-    def ray(self, model: Any, values: Mapping[str, Fraction]) -> Ray:
+    def ray(self, model: z3.ModelRef, values: Mapping[str, Fraction]) -> Ray:
         found = {}
         for name, u in self.direction.items():
             number = model.eval(u, model_completion=True)
@@ -363,7 +363,7 @@ class Directions:
         return Ray(direction, min(rates), min(logs), dict(values), start, self.regime.letters)
 
 
-def _limited(solver: z3.Solver) -> Any:
+def _limited(solver: z3.Solver) -> z3.Solver:
     """A solver whose work is limited."""
     solver.set("rlimit", RESOURCES)
     return solver

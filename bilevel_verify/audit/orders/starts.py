@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from types import ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from bilevel_verify.audit.orders.monomials import Bound, NoOrder, Regime
+from bilevel_verify.audit.orders.monomials import Bound, Clauses, NoOrder, Regime
+
+if TYPE_CHECKING:
+    from z3 import ArithRef, BoolRef, CheckSatResult, Context, Solver
 
 
 class Directions(Protocol):
     """What a question about starts needs of the directions that it belongs to (:mod:`rays`)."""
 
     z3: ModuleType
-    context: Any
-    direction: dict[str, Any]
+    context: Context
+    direction: dict[str, ArithRef]
     regime: Regime
 
-    def number(self, value: Any) -> Any: ...
-    def slope(self, clauses: Any, direction: Any) -> Any: ...
-    def written(self) -> Any: ...
-    def solver(self) -> Any: ...
-    def ask(self, solver: Any) -> Any: ...
+    def number(self, value: Fraction) -> ArithRef: ...
+    def slope(self, clauses: Clauses, direction: dict[str, ArithRef]) -> ArithRef: ...
+    def written(self) -> list[BoolRef]: ...
+    def solver(self) -> Solver: ...
+    def ask(self, solver: Solver) -> CheckSatResult: ...
 
 
 def inside(directions: Directions, strictly: bool) -> dict[str, int]:

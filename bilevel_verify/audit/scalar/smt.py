@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.audit.patience import ask
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
@@ -20,6 +20,9 @@ from bilevel_verify.audit.scalar.signs import impossible
 from bilevel_verify.audit.scalar.smt_translation import Translation, Unsupported
 from bilevel_verify.audit.scalar.work import ended, spend
 from bilevel_verify.language import tree
+
+if TYPE_CHECKING:
+    import z3
 
 RESOURCES = 600
 """Resource units of the solver for one millisecond: a limit that does not depend on the load of the machine."""
@@ -72,7 +75,7 @@ class _Question:
         self.solver = z3.Solver(ctx=self.context) if plain else z3.Tactic(tactic, ctx=self.context).solver()
         self.solver.add(*assumptions, *self.problem.facts, negation)
 
-    def answer(self, milliseconds: int) -> Any:
+    def answer(self, milliseconds: int) -> z3.CheckSatResult:
         """What the solver says after so much work at most: ``unknown`` if it needed more, whatever it said then."""
         self.solver.set("rlimit", milliseconds * RESOURCES)
         answer, late = ask(self.z3, self.solver, LATEST * milliseconds, self.context)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from functools import reduce
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.audit.scalar.integers import even, odd, whole
@@ -21,6 +21,9 @@ from bilevel_verify.audit.scalar.signs import nonnegative, positive
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.language.elementary import INCREASING
+
+if TYPE_CHECKING:
+    from z3 import ExprRef, ModelRef
 
 ROOT_LIMIT = 24
 POWER_LIMIT = 40
@@ -40,12 +43,12 @@ class Translation:
 
     def __init__(self, z3: ModuleType, claim: ScalarClaim, context: object = None) -> None:
         self.z3, self.domains, self.context = z3, claim.domains, context
-        self.guards: list[Any] = []
-        self.facts: list[Any] = []
-        self.letters: dict[str, Any] = {}
-        self.fresh: dict[tuple[Any, ...], Any] = {}
-        self.powers: dict[tuple[str, tree.Node, tree.Node], tuple[Any, Any, bool]] = {}
-        self.letter_powers: dict[tuple[tree.Node, str], tuple[Any, Any, Any]] = {}
+        self.guards: list[ExprRef] = []
+        self.facts: list[ExprRef] = []
+        self.letters: dict[str, ExprRef] = {}
+        self.fresh: dict[tuple[Any, ...], ExprRef] = {}
+        self.powers: dict[tuple[str, tree.Node, tree.Node], tuple[ExprRef, ExprRef, bool]] = {}
+        self.letter_powers: dict[tuple[tree.Node, str], tuple[ExprRef, ExprRef, ExprRef]] = {}
 
     @contextmanager
     def under(self, guard: object) -> Iterator[None]:
@@ -56,7 +59,7 @@ class Translation:
         finally:
             self.guards.pop()
 
-    def add(self, *facts: Any) -> None:
+    def add(self, *facts: ExprRef) -> None:
         """Facts, under the conditions of the branches that are open."""
         if self.guards:
             facts = tuple(self.z3.Implies(self.z3.And(self.guards), fact) for fact in facts)
@@ -66,7 +69,7 @@ class Translation:
         """What the translation consists of, for the certificate."""
         return f"{len(self.letters)} letters, {len(self.fresh)} auxiliary variables"
 
-    def letter(self, name: str) -> Any:
+    def letter(self, name: str) -> ExprRef:
         if name in ("oo", "E"):
             raise Unsupported(f"{name} is outside real arithmetic")
         if name == "pi":
@@ -75,14 +78,14 @@ class Translation:
             return pi
         return self.letters.setdefault(name, self.real(name))
 
-    def number(self, value: Fraction) -> Any:
+    def number(self, value: Fraction) -> ExprRef:
         return self.z3.RealVal(f"{value.numerator}/{value.denominator}", self.context)
 
-    def real(self, name: str) -> Any:
+    def real(self, name: str) -> ExprRef:
         """A real unknown."""
         return self.z3.Real(name, self.context)
 
-    def term(self, node: tree.Node) -> Any:
+    def term(self, node: tree.Node) -> ExprRef:
         match node:
             case tree.Number(value=value):
                 return self.number(value)
@@ -121,7 +124,7 @@ class Translation:
                 values.append(self.term(branch))
         return self.z3.If(test, *values)
 
-    def condition(self, node: tree.Node) -> Any:
+    def condition(self, node: tree.Node) -> ExprRef:
         z3 = self.z3
         match node:
             case tree.Compare(operands=operands, operators=operators):
@@ -137,10 +140,10 @@ class Translation:
         raise Unsupported(f"{type(node).__name__} is not a condition")
 
     @staticmethod
-    def relation(op: str, left: Any, right: object) -> Any:
+    def relation(op: str, left: ExprRef, right: object) -> ExprRef:
         return {"<=": left <= right, "<": left < right, ">=": left >= right, ">": left > right, "==": left == right}[op]
 
-    def power(self, base: tree.Node, exponent: tree.Node) -> Any:
+    def power(self, base: tree.Node, exponent: tree.Node) -> ExprRef:
         constant, rest = _split_exponent(exponent)
         if not rest:
             return self.rational_power(base, constant)
@@ -161,7 +164,7 @@ class Translation:
             for letter, factor in rest
         )
 
-    def compare_equal_exponents(self, known: tuple[str, tree.Node, tree.Node], value: Any, plain: bool) -> None:
+    def compare_equal_exponents(self, known: tuple[str, tree.Node, tree.Node], value: ExprRef, plain: bool) -> None:
         """Monotone in the base, bases of 0 included, where one of the powers could not be split."""
         z3, b, e = self.z3, self.term(known[1]), self.term(known[2])
         for (_, _, exponent), (other, there, other_plain) in self.powers.items():
@@ -169,7 +172,7 @@ class Translation:
                 for low, high, one, two in ((b, other, value, there), (other, b, there, value)):
                     self.facts.append(z3.Implies(z3.And(low >= 0, low <= high, e >= 0), one <= two))
 
-    def split_power(self, base: tree.Node, constant: Fraction, rest: list[tuple[str, Fraction]]) -> Any:
+    def split_power(self, base: tree.Node, constant: Fraction, rest: list[tuple[str, Fraction]]) -> ExprRef:
         """``base**(2*n + 1/2)`` as a product of powers; right where the base is positive."""
         result = self.rational_power(base, constant)
         for letter, factor in rest:
@@ -179,7 +182,7 @@ class Translation:
             result = result * self.rational_power_of_term(piece, factor, ("letter", base, letter))
         return result
 
-    def unsplit_power(self, base: tree.Node, exponent: tree.Node) -> Any:
+    def unsplit_power(self, base: tree.Node, exponent: tree.Node) -> ExprRef:
         """A power of a base of any sign: split where it is positive; integer powers of negative bases by their size."""
         z3, known, split = self.z3, ("power", base, exponent), _split_exponent(exponent)
         b, e, value = self.term(base), self.term(exponent), self.auxiliary(known)
@@ -200,7 +203,7 @@ class Translation:
             return self.number(Fraction(1))
         return self.rational_power_of_term(self.term(base), exponent, ("root", base))
 
-    def rational_power_of_term(self, term: object, exponent: Fraction, key: tuple[object, ...]) -> Any:
+    def rational_power_of_term(self, term: object, exponent: Fraction, key: tuple[object, ...]) -> ExprRef:
         top, bottom = exponent.numerator, exponent.denominator
         if abs(top) > POWER_LIMIT or bottom > ROOT_LIMIT:
             raise Unsupported(f"the exponent {exponent}")
@@ -213,7 +216,7 @@ class Translation:
             return self.number(Fraction(1)) / _product(root, -top)
         return _product(root, top)
 
-    def letter_power(self, base: tree.Node, letter: str) -> Any:
+    def letter_power(self, base: tree.Node, letter: str) -> ExprRef:
         """``base**letter``: a fresh variable with what is true of it where the base is positive (or 0)."""
         if (base, letter) in self.letter_powers:
             return self.letter_powers[base, letter][2]
@@ -245,7 +248,7 @@ class Translation:
         self.letter_powers[base, letter] = (b, e, value)
         return value
 
-    def compare_powers(self, known: tuple[tree.Node, str], b: Any, e: Any, value: Any) -> None:
+    def compare_powers(self, known: tuple[tree.Node, str], b: ExprRef, e: ExprRef, value: ExprRef) -> None:
         """Monotone in the base and in the exponent, against the powers that are there already."""
         z3 = self.z3
         for (other, letter), (base, exponent, there) in self.letter_powers.items():
@@ -260,7 +263,7 @@ class Translation:
                     new.append(z3.Implies(z3.And(both, b <= 1, low <= high), one >= two))
             self.facts += new
 
-    def call(self, node: tree.Call) -> Any:
+    def call(self, node: tree.Call) -> ExprRef:
         z3 = self.z3
         if binder(node) is not None:
             raise Unsupported(f"a {node.function} over a range")
@@ -289,13 +292,13 @@ class Translation:
                 return self.rounded(node, arguments[0], up=True)
         raise Unsupported(f"{node.function} is outside real arithmetic")
 
-    def rounded(self, node: tree.Call, term: Any, up: bool) -> object:
+    def rounded(self, node: tree.Call, term: ExprRef, up: bool) -> object:
         """Relaxation: the rounded value lies less than 1 away on the right side."""
         value = self.auxiliary(("rounded", node.function, node.arguments[0]))
         self.add(*([value >= term, value < term + 1] if up else [value <= term, value > term - 1]))
         return value
 
-    def transcendental(self, node: tree.Call) -> Any:
+    def transcendental(self, node: tree.Call) -> ExprRef:
         """``log`` and ``exp`` as fresh variables with their tangent bounds and their order among each other."""
         z3, argument = self.z3, self.term(node.arguments[0])
         known = (node.function, node.arguments[0])
@@ -313,7 +316,7 @@ class Translation:
                 self.add(log if node.function == "log" else one >= two * (1 + at - at_two))
         return value
 
-    def ordered(self, known: tuple[object, ...], argument: object, value: object) -> list[tuple[Any, Any]]:
+    def ordered(self, known: tuple[str, tree.Node], argument: ExprRef, value: ExprRef) -> list[tuple[ExprRef, ExprRef]]:
         """Order an increasing function's value among its earlier ones; their arguments and values."""
         earlier = []
         for other, variable in list(self.fresh.items()):
@@ -324,7 +327,7 @@ class Translation:
                 earlier.append((there, variable))
         return earlier
 
-    def bounded(self, node: tree.Call) -> Any:
+    def bounded(self, node: tree.Call) -> ExprRef:
         """A function of the table of bounds as a fresh variable between them."""
         z3, argument = self.z3, self.term(node.arguments[0])
         known = (node.function, node.arguments[0])
@@ -339,7 +342,7 @@ class Translation:
             self.ordered(known, argument, value)
         return value
 
-    def point(self, model: Any) -> dict[str, Fraction]:
+    def point(self, model: ModelRef) -> dict[str, Fraction]:
         """Rational values of the letters in a model, irrational ones rounded to 20 digits."""
         found = {}
         for name, variable in self.letters.items():
@@ -350,22 +353,24 @@ class Translation:
                 found[name] = Fraction(value.numerator_as_long(), value.denominator_as_long())
         return found
 
-    def auxiliary(self, key: tuple[object, ...]) -> Any:
+    def auxiliary(self, key: tuple[object, ...]) -> ExprRef:
         if key not in self.fresh:
             self.fresh[key] = self.real(f"aux{len(self.fresh)}")
         return self.fresh[key]
 
 
-def _odd(above: Callable[[Any, Any], list[Any]]) -> Callable[[Any, Any], list[tuple[Any, Any]]]:
+def _odd(
+    above: Callable[[ExprRef, ExprRef], list[ExprRef]],
+) -> Callable[[ExprRef, ExprRef], list[tuple[ExprRef, ExprRef]]]:
     """Facts about an odd increasing function at t >= 0, and their mirror images."""
 
-    def facts(t: Any, v: Any) -> list[tuple[Any, Any]]:
+    def facts(t: ExprRef, v: ExprRef) -> list[tuple[ExprRef, ExprRef]]:
         return [(t >= 0, fact) for fact in above(t, v)] + [(t <= 0, fact) for fact in above(-t, -v)]
 
     return facts
 
 
-BOUNDS: dict[str, Callable[[Any, Any], list[tuple[Any, Any]]]] = {
+BOUNDS: dict[str, Callable[[ExprRef, ExprRef], list[tuple[ExprRef, ExprRef]]]] = {
     "tanh": _odd(lambda t, v: [v >= 0, v < 1, v <= t, v * (1 + t) >= t]),
     "atan": _odd(lambda t, v: [v >= 0, v * 10_000 < 15_708, v <= t, v * (1 + t * t) >= t]),
     "erf": _odd(lambda t, v: [v >= 0, v <= 1, v * 1_000 <= 1_129 * t]),
@@ -380,7 +385,7 @@ BOUNDS: dict[str, Callable[[Any, Any], list[tuple[Any, Any]]]] = {
 """What is true of ``v = function(t)``: pairs (guard, fact), for z3 terms and for numbers."""
 
 
-def _product(term: Any, times: int) -> Any:
+def _product(term: ExprRef, times: int) -> ExprRef:
     return reduce(lambda a, b: a * b, [term] * times)
 
 

@@ -17,6 +17,10 @@ from bilevel_verify.errors import CardError, InputError, visible
 if TYPE_CHECKING:
     from bilevel_verify.audit.findings.coverage import Line
     from bilevel_verify.audit.findings.finding import Finding
+    from bilevel_verify.audit.findings.levels import Levels
+    from bilevel_verify.checks.verdicts.verdict import Row
+    from bilevel_verify.drafting.draft import Draft
+    from bilevel_verify.proofreading.report import Report
     from bilevel_verify.theorems.card import Card
 
 SPARE = 0.6
@@ -85,7 +89,7 @@ def audit_command(arguments: argparse.Namespace) -> int:
     return 2 if errors and not findings else max(status, 1 if errors else 0)
 
 
-def _attacked(cards: Sequence[Card], arguments: argparse.Namespace, progress: _Progress) -> list[Any]:
+def _attacked(cards: Sequence[Card], arguments: argparse.Namespace, progress: _Progress) -> list[Finding]:
     """Claims about instances, attacked on families of problems."""
     from bilevel_verify.audit.instances.claims import instance_findings
 
@@ -100,14 +104,14 @@ def _attacked(cards: Sequence[Card], arguments: argparse.Namespace, progress: _P
     )
 
 
-def _proofread(cards: Sequence[Any], drafts: Mapping[str, Any]) -> dict[str, object]:
+def _proofread(cards: Sequence[Card], drafts: Mapping[str, Draft]) -> dict[str, Report]:
     """What stands between the formulas: of a paper's source where it was drafted, else of its card and print."""
     from bilevel_verify.proofreading import proofread, proofread_draft
 
     return {c.key: proofread_draft(drafts[c.key]) if c.key in drafts else proofread(c) for c in cards}
 
 
-def _show_defects(reports: Mapping[str, Any]) -> None:
+def _show_defects(reports: Mapping[str, Report]) -> None:
     """The defects between the formulas, the gravest first, as a table."""
     lines = [
         [group.first.grade, report.paper, group.first.kind, group.first.place, group.first.title]
@@ -125,11 +129,11 @@ def _show_defects(reports: Mapping[str, Any]) -> None:
         output.table("Joints", ["paper", "kind", "holds", "refuted", "undecided"], counts)
 
 
-def _defects_record(reports: Mapping[str, Any]) -> dict[str, object]:
+def _defects_record(reports: Mapping[str, Report]) -> dict[str, object]:
     return {"proofreading": [report.to_dict() for report in reports.values()]}
 
 
-def _errata_record(cards: Sequence[Any], findings: Sequence[Any], reports: Mapping[str, Any]) -> list[object]:
+def _errata_record(cards: Sequence[Card], findings: Sequence[Finding], reports: Mapping[str, Report]) -> list[object]:
     """Findings of all kinds, each defect once, the gravest of each paper first."""
     from bilevel_verify.proofreading.errata.collecting import errata
 
@@ -140,7 +144,9 @@ def _errata_record(cards: Sequence[Any], findings: Sequence[Any], reports: Mappi
     ]
 
 
-def _certified(findings: list[Finding], arguments: argparse.Namespace, jobs: int) -> tuple[list[Any], Any]:
+def _certified(
+    findings: list[Finding], arguments: argparse.Namespace, jobs: int
+) -> tuple[list[Finding], Levels | None]:
     """The findings with what they stand on, and the counts; None where no certificates were asked for."""
     if not (arguments.certificates or arguments.coq):
         return findings, None
@@ -220,7 +226,7 @@ def _ends(began: float, budget: float) -> Iterator[float]:
         began = time.monotonic()
 
 
-def _show_values(findings: Sequence[Any], written: bool) -> None:
+def _show_values(findings: Sequence[Finding], written: bool) -> None:
     """Both sides of every refuted link at its point, and where the script is that shows it."""
     for finding in findings:
         row, point = finding.row, finding.counterexample
@@ -240,13 +246,13 @@ def _show_values(findings: Sequence[Any], written: bool) -> None:
         output.show("\n".join(lines))
 
 
-def _write_scripts(findings: Sequence[Any], folder: Path) -> None:
+def _write_scripts(findings: Sequence[Finding], folder: Path) -> None:
     """The independent script of every refutation, named after its link."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for finding in findings:
             if finding.script:
-                path = folder / f"{finding.row.statement.replace(': ', '-')}.py"
+                path = folder / f"{str(finding.row.statement).replace(': ', '-')}.py"
                 path.write_text(finding.script, encoding="utf-8")
                 output.say(f"script: {path}")
     except OSError as error:
@@ -283,7 +289,7 @@ def _controls(cards: Sequence[Card], arguments: argparse.Namespace) -> dict[str,
     return counts(found)
 
 
-def _show(findings: Any, arguments: argparse.Namespace) -> int:
+def _show(findings: Sequence[Finding], arguments: argparse.Namespace) -> int:
     from bilevel_verify.checks.verdicts.counting import word_of
 
     rows = [f.to_dict() for f in findings]
@@ -301,7 +307,7 @@ def _show(findings: Any, arguments: argparse.Namespace) -> int:
     return output.exit_status(rows, arguments.strict)
 
 
-def _summary(lines: Sequence[Any], rows: Sequence[Any], mutants: Mapping[str, Any] | None) -> None:
+def _summary(lines: Sequence[Line], rows: Sequence[Row], mutants: Mapping[str, Any] | None) -> None:
     """The coverage table, the decided share, the counts of the controls."""
     from bilevel_verify.audit.findings.coverage import decided
 
@@ -342,7 +348,11 @@ class _Progress:
 
 
 def _write(
-    findings: Any, lines: Sequence[object], cards: Sequence[Any], folder: Path, reports: Mapping[str, Any]
+    findings: Sequence[Finding],
+    lines: Sequence[Line],
+    cards: Sequence[Card],
+    folder: Path,
+    reports: Mapping[str, Report],
 ) -> None:
     """The report of the findings, an errata page for each paper and the independent scripts of the refutations."""
     from bilevel_verify.reporting.build import build

@@ -96,7 +96,7 @@ def _left(campaign: Campaign, arguments: argparse.Namespace) -> int:
         return len(plan(campaign, store, retry=arguments.retry).work)
 
 
-def _dry_run(campaign: Campaign, arguments: Any) -> int:
+def _dry_run(campaign: Campaign, arguments: argparse.Namespace) -> int:
     path = Path(arguments.out) / STORE_NAME
     if is_there(path):
         with Store(path, read_only=True) as store:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.records import plain, problem_record
 from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
 from bilevel_verify.files import read_toml
 from bilevel_verify.oracles.convention import NO_BUDGET
+
+if TYPE_CHECKING:
+    from bilevel_verify.methods.registry import Letter, Method
+    from bilevel_verify.theorems.card import Card
 
 KINDS = ("problems", "statements", "methods", "cards")
 
@@ -99,6 +103,7 @@ def _found(name: str, beside: bool = False) -> dict[str, object]:
     if name in shipped() or (name.endswith(".toml") and _is_card(name)):
         return _card(name)
     from bilevel_verify.campaign.sources import open_problem, zoo_names
+    from bilevel_verify.problems.family import ProblemFamily
 
     reference = name if name.startswith("zoo:") or name.endswith(".toml") else f"zoo:{name}"
     if reference.startswith("zoo:") and reference[4:].partition(":")[0] not in zoo_names():
@@ -107,7 +112,7 @@ def _found(name: str, beside: bool = False) -> dict[str, object]:
         known = [*zoo_names(), *METHODS, *shipped()]
         raise InputError(f"nothing is called {name!r}{nearest(name, known)}; `bilevel-verify list` shows all")
     problem = open_problem(reference)
-    if not hasattr(problem, "content_hash"):
+    if isinstance(problem, ProblemFamily):
         return {"family": str(problem), "knobs": plain(problem.knobs), "letters": list(problem.letters)}
     return problem_record(problem)
 
@@ -129,7 +134,7 @@ def _statement(name: str, beside: bool = False) -> dict[str, Any]:
     return {**entry_record(card, entry), "fidelity": _fidelity(card, entry.id)} if beside else entry_record(card, entry)
 
 
-def _fidelity(card: Any, statement: str) -> list[dict[str, Any]]:
+def _fidelity(card: Card, statement: str) -> list[dict[str, Any]]:
     """What became of each quotation of a statement, where the print of its paper is there."""
     from bilevel_verify.manuscript import fidelity, has_print, load_print
 
@@ -139,7 +144,7 @@ def _fidelity(card: Any, statement: str) -> list[dict[str, Any]]:
     return [{"part": r.part, "outcome": r.outcome, "formulas": list(r.places), "reason": r.reason} for r in rows]
 
 
-def _described_method(method: object) -> dict[str, object]:
+def _described_method(method: Method) -> dict[str, object]:
     letters = [
         {
             "name": x.name,
@@ -153,7 +158,7 @@ def _described_method(method: object) -> dict[str, object]:
     return {**_method(method), "letters": letters, "readings": readings}
 
 
-def _meant(method: Any, letter: Any) -> dict[str, str]:
+def _meant(method: Method, letter: Letter) -> dict[str, str]:
     """What the card of a method's paper says that a letter is, and what the method's theorem prescribes for it."""
     from bilevel_verify.methods.meanings import MEANT
     from bilevel_verify.theorems import load_card

@@ -8,9 +8,9 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
@@ -46,7 +46,7 @@ def draft_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def ask(questions: Sequence[Question], answers: Answers, read: Any = input) -> Answers:
+def ask(questions: Sequence[Question], answers: Answers, read: Callable[[str], str] = input) -> Answers:
     """Ask on the terminal, the most wanted questions first; an empty line passes on, a full stop ends."""
     open_ = [q for q in questions if q.sort in ("kind", "range")][:30]
     for number, question in enumerate(open_, 1):

@@ -6,10 +6,15 @@ import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
+
+if TYPE_CHECKING:
+    from bilevel_verify.manuscript.coverage import Walk
+    from bilevel_verify.manuscript.formulas import Print
+    from bilevel_verify.theorems.card import Card
 
 
 def fidelity_command(arguments: argparse.Namespace) -> int:
@@ -61,7 +66,7 @@ def coverage_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _write(walks: Sequence[tuple[Any, Any, Any]], seconds: dict[str, float], folder: Path) -> None:
+def _write(walks: Sequence[tuple[Card, Print, Walk]], seconds: dict[str, float], folder: Path) -> None:
     """A page and its data for each paper, and the table of all."""
     from bilevel_verify.files import slug
     from bilevel_verify.manuscript.kept import kept_text
@@ -85,7 +90,7 @@ def _processor() -> float:
     return sum(os.times()[:4])
 
 
-def _pairs(arguments: argparse.Namespace) -> Sequence[tuple[Any, Any]]:
+def _pairs(arguments: argparse.Namespace) -> Sequence[tuple[Card, Print]]:
     """Cards with their prints; a card of one's own needs ``--print``."""
     from bilevel_verify.manuscript import load_print
     from bilevel_verify.theorems.library import load_card, shipped

@@ -86,7 +86,7 @@ def _statement(arguments: argparse.Namespace) -> str:
     return str(arguments.statement)
 
 
-def _hyper_objective(arguments: Any) -> object:
+def _hyper_objective(arguments: argparse.Namespace) -> object:
     from bilevel_verify.plot import hyper_objective
 
     point = values.numbers(arguments.x0, "--x0")
@@ -104,7 +104,7 @@ def _penalty(arguments: argparse.Namespace) -> Any:
     return penalty(_problem(arguments), lam, _box(arguments), along[0] if along else None, point)
 
 
-def _trajectory(arguments: Any) -> object:
+def _trajectory(arguments: argparse.Namespace) -> object:
     from bilevel_verify.plot import trajectory
     from bilevel_verify.solving import solve
 
@@ -129,7 +129,7 @@ def _bound(arguments: argparse.Namespace) -> object:
     return along(values.problem_of(arguments)[0], name, claim or None, eps=_eps(arguments), **options)
 
 
-def _margins(arguments: Any) -> object:
+def _margins(arguments: argparse.Namespace) -> object:
     from bilevel_verify.checks import verify
     from bilevel_verify.plot import margins
 
@@ -137,7 +137,7 @@ def _margins(arguments: Any) -> object:
     return margins(verify(values.problem_of(arguments)[0], _statement(arguments), eps=eps, **_run_options(arguments)))
 
 
-def _scaling(arguments: Any) -> Any:
+def _scaling(arguments: argparse.Namespace) -> Any:
     from bilevel_verify.plot import scaling
     from bilevel_verify.solving import solve
 
@@ -148,7 +148,7 @@ def _scaling(arguments: Any) -> Any:
     return scaling(runs, arguments.count, arguments.exponent)
 
 
-def _curvature(arguments: Any) -> object:
+def _curvature(arguments: argparse.Namespace) -> object:
     from bilevel_verify.plot import curvature
 
     return curvature(_problem(arguments), arguments.letter, paper=arguments.paper, **_window(arguments))

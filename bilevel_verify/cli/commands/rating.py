@@ -44,7 +44,7 @@ def _measured(series: Any, arguments: argparse.Namespace) -> list[Json]:
     return rows
 
 
-def _own(arguments: Any) -> Json:
+def _own(arguments: argparse.Namespace) -> Json:
     """The rate of any method on any problem or family, over ``--eps`` or ``--sweep``."""
     from bilevel_verify.benchmarks.own_rate import Setting, own_rate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.records import run_record
 from bilevel_verify.cli import output, values
@@ -17,6 +17,10 @@ from bilevel_verify.cli.commands.true_values import (
     truth_certificates,
 )
 from bilevel_verify.errors import BilevelVerifyError, InputError
+
+if TYPE_CHECKING:
+    from bilevel_verify.methods.run import Run
+    from bilevel_verify.problems.problem import Problem
 
 
 def solve_command(arguments: argparse.Namespace) -> int:
@@ -63,7 +67,7 @@ def solve_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _promised(method: str, statement: str | None, problem: object, asked: dict[str, object]) -> list[str]:
+def _promised(method: str, statement: str | None, problem: Problem | None, asked: dict[str, object]) -> list[str]:
     """What the theorem of the method says of its output, and beside it what the run reached.
 
     Parameters
@@ -82,7 +86,7 @@ def _promised(method: str, statement: str | None, problem: object, asked: dict[s
     return [f"{card.key}/{entry.id}, {claim.id}: {claim.chain[0]}{reached.get(claim.id, '')}" for claim in claims]
 
 
-def _reached(problem: Any, statement: str, claims: list[str], asked: dict[str, Any]) -> dict[str, str]:
+def _reached(problem: Problem | None, statement: str, claims: list[str], asked: dict[str, Any]) -> dict[str, str]:
     """Claim -> both sides on this run with the verdict, as ``verify`` has them; nothing where it says nothing."""
     from bilevel_verify.checks import verify
     from bilevel_verify.reporting.words import number
@@ -129,7 +133,7 @@ def _show(record: dict[str, Any]) -> None:
     output.table("", ["", ""], lines)
 
 
-def _write(run: Any, record: dict[str, object], folder: Path) -> None:
+def _write(run: Run, record: dict[str, object], folder: Path) -> None:
     import json
 
     try:

@@ -16,7 +16,11 @@ from bilevel_verify.cli import output, values
 from bilevel_verify.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bilevel_verify.checks import Verification
+    from bilevel_verify.problems.family import ProblemFamily
+    from bilevel_verify.problems.problem import Problem
     from bilevel_verify.worst import RandomVerification
 
 
@@ -32,7 +36,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
     drawn = _on_random(arguments, wanted) if arguments.random else []
     if arguments.random:
         found = [one for each in drawn for one in each.verifications]
-        instances = [one.problem for each in drawn for one in each.instances]
+        instances: list[Problem | None] = [one.problem for each in drawn for one in each.instances]
     else:
         problem, found = _verifications(arguments, wanted)
         instances = [instance_of(problem, tuple(values.tolerances(arguments.eps) or ()))] * len(found)
@@ -58,7 +62,9 @@ def verify_command(arguments: argparse.Namespace) -> int:
     return output.exit_status(rows, arguments.strict)
 
 
-def _verifications(arguments: argparse.Namespace, wanted: list[str]) -> tuple[Any, list[Verification]]:
+def _verifications(
+    arguments: argparse.Namespace, wanted: list[str]
+) -> tuple[Problem | ProblemFamily, list[Verification]]:
     """The problem (or family), and one verification of each statement with the command that repeats it."""
     from bilevel_verify.verifying import verify
 
@@ -119,10 +125,11 @@ def _said_of_certificates(rows: list[dict[str, Any]], folder: str) -> str:
     return f"{words}; check them: python -m bilevel_check {folder}" if files else words
 
 
-def _method(arguments: argparse.Namespace) -> Any:
+def _method(arguments: argparse.Namespace) -> str | Callable[..., object] | None:
     """The method that is named, or the user's own solver, whose words go to stderr."""
     if not arguments.solver:
-        return arguments.method
+        named: str | None = arguments.method
+        return named
     if arguments.method:
         raise InputError("give --method or --solver, not both")
     from bilevel_verify.campaign.solvers import load_solver, name_of

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.cli import output, values
 from bilevel_verify.cli.commands.verifying import split_letters
 from bilevel_verify.errors import InputError
+
+if TYPE_CHECKING:
+    from bilevel_verify.worst import WorstCase
 
 INTERRUPTED = 130
 
@@ -63,7 +66,7 @@ class _Progress:
             output.say(f"{tried} candidates, {tried / max(seconds, 1e-9):.3g} a second")
 
 
-def _show(found: Any) -> None:
+def _show(found: WorstCase) -> None:
     lines = [
         [f"{one.ratio:.6g}", one.claim, one.word, one.share.certainty, one.verdict or "", str(one.candidate)]
         for one in found.claims
