@@ -49,6 +49,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "open_sums": ("wide",),
     "open_minima": ("wide",),
     "subscripts": ("product",),
+    "circ": ("outer",),
 }
 """Readings that a paper fixes for itself; without them the reader asks."""
 INDICES = "i j k l m n p q r s t"
