@@ -410,7 +410,7 @@ def _repaired_entry(
     if "repaired" not in table.data:
         return None
     change = Table(table.table("repaired"), table.place.at("repaired"))
-    written = bool((table.data | change.data).keys() & {"chain", "left", "result"})
+    written = not {"chain", "left", "result"}.isdisjoint((*table.data, *change.data))
     quoted = () if written else DISPLAYS
     dropped = {"repaired", "refuted", *DISPLAYS, "note", "link", *_stale_origins(change.data)}.difference(quoted)
     base = {k: v for k, v in table.data.items() if k not in dropped}
