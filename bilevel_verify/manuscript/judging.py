@@ -102,7 +102,8 @@ def _ordered(paper: Paper, printed: Printed) -> Judgement:
     if found is None:
         raise OutOfScope("order" if printed.relation.op in FLIPPED else "set or operator statement")
     decision = found.decision
-    said = f"{decision.engine}: {decision.certificate}"
+    given = f"; with {', '.join(found.known)}" if found.known else ""
+    said = f"{decision.engine}: {decision.certificate}{given}"
     if decision.outcome == "proved" and not found.uses:
         return Judgement("holds", said, found.text)
     if decision.outcome == "proved":

@@ -33,11 +33,13 @@ PRINTED = "of the print"
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """What the engine of orders says of a relation: of which one (``text``), and from which lines (``uses``)."""
+    """What the engine of orders says of a relation: of which one (``text``), from which lines (``uses``), and with
+    which letters as the paper sets, defines or says them (``known``)."""
 
     decision: Decision
     text: str
     uses: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
 
 
 def decide_order(paper: Paper, printed: Printed, table: Written, lines: Sequence[Printed]) -> Ordered | None:
@@ -167,11 +169,13 @@ def _decided(
     free = {name: value for name, value in own.items() if name not in defined}
     sure = {name: value for name, value in free.items() if not _vague(value)}
     for values in (sure, free, defined | own):
+        values = _in_force(values, (result, gives))
         decision = _question(paper, printed, table, letters, (result, gives), values)
         if decision.outcome == "proved":
             break
     shown = f", {letters.shown()}" if letters.made else ""
-    return Ordered(decision, f"{to_text(result)} {printed.relation.op} {to_text(gives)}{shown}")
+    known = tuple(f"{name} = {to_text(value)}" for name, value in sorted(values.items()))
+    return Ordered(decision, f"{to_text(result)} {printed.relation.op} {to_text(gives)}{shown}", (), known)
 
 
 def _vague(value: tree.Node) -> bool:
@@ -209,9 +213,6 @@ def _question(
     sides: tuple[tree.Node, tree.Node],
     values: dict[str, tree.Node],
 ) -> Decision:
-    values = _by_ratio(values, free_letters(sides[1]))
-    values = _only(values, _reached(values, *sides) - _unsure(values, sides))
-    values = _only(values, _reached(values, *sides))
     names = set().union(*(free_letters(node) for node in (*sides, *values.values()))) - NUMBERS
     ranges = {n: table.domains.get(n, REAL) for n in names - values.keys()}
     ranges |= {n: NONNEGATIVE if _is_term(sides[0], n) else d for n, d in letters.domains.items() if n in names}
@@ -239,6 +240,13 @@ def _reached(values: Mapping[str, tree.Node], *nodes: tree.Node) -> set[str]:
     while more := set().union(*(free_letters(values[n]) for n in used & values.keys()), set()) - used:
         used |= more
     return used & values.keys()
+
+
+def _in_force(values: Mapping[str, tree.Node], sides: tuple[tree.Node, tree.Node]) -> dict[str, tree.Node]:
+    """The values that two sides need, as far as they may be put there."""
+    values = _by_ratio(values, free_letters(sides[1]))
+    values = _only(values, _reached(values, *sides) - _unsure(values, sides))
+    return _only(values, _reached(values, *sides))
 
 
 def _unsure(values: Mapping[str, tree.Node], sides: tuple[tree.Node, tree.Node]) -> set[str]:

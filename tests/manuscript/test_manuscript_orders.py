@@ -190,3 +190,9 @@ def test_multiples_of_the_identity() -> None:
     assert turned("2*I", "psd<=", "3*I - 4*I") == Relation(parse("-3 + 4"), "<=", parse("-2"))
     assert turned("A", "psd<=", "3*I") is None
     assert turned("a", "<=", "b") == Relation(parse("a"), "<=", parse("b"))
+
+
+def test_the_reason_names_what_was_put_in(card: bv.Card) -> None:
+    line = rf"{O}(\ell\kappa^3/\lambda)+\epsilon \le {O}(\epsilon)"
+    assert last(card, line).reason.endswith("; with lam = max(ell*kappa**3/eps, ell)")
+    assert "; with " not in last(card, HOLD[0]).reason
