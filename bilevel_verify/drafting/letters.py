@@ -205,15 +205,44 @@ def introduced(printed: Iterable[Printed], first: Mapping[str, Formula]) -> dict
     return found
 
 
-def mentioned(text: str, units: Iterable[Unit]) -> list[int]:
-    """Numbers of the units that a text mentions by name: ``Assumption 1``, ``the settings of Theorem 2``."""
-    found = []
-    for number, unit in enumerate(units):
-        if not unit.name or unit.kind in ("proof", "text", "algorithm"):
-            continue
-        word, _, label = unit.name.rpartition(" ")
-        if not word or word not in text or label not in text:  # a paper may have thousands of them
-            continue
-        if re.search(rf"\b{re.escape(word)}s?\s+(?:[A-Z]?[\d.]+\s*(?:,|and)\s*)*{re.escape(label)}(?![\w])", text):
-            found.append(number)
-    return found
+class Mentions:
+    """Numbers of the units that a text mentions by name: ``Assumption 1``, ``the settings of Theorem 2``.
+
+    A paper may have thousands: a text is asked for the labels that stand in it, not for all that there are.
+    """
+
+    def __init__(self, units: Iterable[Unit]) -> None:
+        self.plain: dict[str, dict[str, list[int]]] = {}
+        self.odd: list[tuple[str, str, int]] = []
+        for number, unit in enumerate(units):
+            word, _, label = unit.name.rpartition(" ")
+            if not word or unit.kind in ("proof", "text", "algorithm"):
+                continue
+            if LABEL.fullmatch(label):
+                self.plain.setdefault(word, {}).setdefault(label, []).append(number)
+            else:
+                self.odd.append((word, label, number))
+
+    def __call__(self, text: str) -> list[int]:
+        """In the order of the paper."""
+        found = [number for word, label, number in self.odd if word in text and _names(text, word, label)]
+        labels = {part for whole in LABEL.findall(text) for part in _ends_of(whole)}
+        for word, known in self.plain.items():
+            for label in labels & known.keys() if word in text else ():
+                found += known[label] if _names(text, word, label) else []
+        return sorted(found)
+
+
+LABEL = re.compile(r"[\w.]+")
+
+
+def _ends_of(whole: str) -> list[str]:
+    """The labels that may end where words and points stop, or before a point: ``A.1.`` may say ``A.1`` and ``A``."""
+    cuts = [i for i, sign in enumerate(whole) if sign == "." or (i and whole[i - 1] == ".")] + [len(whole)]
+    joined = whole.split("and") if "and" in whole else []
+    return [*joined, *(whole[a:b] for a in (0, *cuts) for b in cuts if a < b)]
+
+
+def _names(text: str, word: str, label: str) -> bool:
+    listed = rf"\b{re.escape(word)}s?\s+(?:[A-Z]?[\d.]+\s*(?:,|and)\s*)*{re.escape(label)}(?![\w])"
+    return label in text and re.search(listed, text) is not None

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from bilevel_verify.drafting.document import ASSUMED, Document, Unit, Words, plain_words
 from bilevel_verify.drafting.latex_source import numbers_for
 from bilevel_verify.drafting.letters import (
     Bound,
     Defined,
+    Mentions,
     Range,
     bounds,
     definitions,
-    mentioned,
     plain,
     ranges,
     unique,
@@ -74,7 +75,8 @@ class Scopes:
             self.by_unit[one.unit].append(one)
         whole = [i for i, u in enumerate(self.document.units) if u.kind in ("text", *ASSUMED)]
         found = [b for i in whole for p in self.by_unit[i] if not _passing(p) for b in bounds(p)]
-        said = [one for one in self.spoken if one.unit in set(whole) and one.name in self.scalars]
+        everywhere = set(whole)
+        said = [one for one in self.spoken if one.unit in everywhere and one.name in self.scalars]
         self.standing = _ordered(ranges((b for b in found if b.name in self.scalars), said), self._pairs(whole))
         self.general = self._general(whole)
 
@@ -96,7 +98,8 @@ class Scopes:
     def _general(self, whole: list[int]) -> dict[str, Defined]:
         """Definitions of the paper as a whole: named as such in the text, and the same everywhere."""
         every = [d for p in self.printed for d in definitions(p, self.scalars)]
-        named = [d for d in every if d.named and d.unit in set(whole)]
+        everywhere = set(whole)
+        named = [d for d in every if d.named and d.unit in everywhere]
         forms: dict[str, set[str]] = defaultdict(set)
         for one in every:
             forms[one.name].add(to_text(one.value))
@@ -117,8 +120,41 @@ class Scopes:
         for inner in list(found):
             if units[inner].is_statement:
                 text = self.words(inner)
-                found += [i for i in mentioned(text, units) if i not in found and self._lends(i, inner, text)]
+                found += [i for i in self._named(text) if i not in found and self._lends(i, inner, text)]
         return found
+
+    @cached_property
+    def _statements(self) -> dict[str, list[int]]:
+        """Name of a statement -> the units that are called so."""
+        found: dict[str, list[int]] = {}
+        for number, unit in enumerate(self.document.units):
+            if unit.is_statement and unit.name:
+                found.setdefault(unit.name, []).append(number)
+        return found
+
+    @cached_property
+    def _named(self) -> Mentions:
+        return Mentions(self.document.units)
+
+    @cached_property
+    def _spoken(self) -> dict[int, list[Spoken]]:
+        """What words say of letters, by units."""
+        found: dict[int, list[Spoken]] = defaultdict(list)
+        for one in self.spoken:
+            if one.name in self.scalars:
+                found[one.unit].append(one)
+        return found
+
+    @cached_property
+    def _standing(self) -> list[tuple[int, Printed, bool]]:
+        """Hypotheses of the text: (unit, relation, whether an order of two letters that stands everywhere)."""
+        return [
+            (number, one, self._ordered_from(one))
+            for number, unit in enumerate(self.document.units)
+            if unit.kind == "text"
+            for one in self.by_unit.get(number, ())
+            if one.role == "given" and not _passing(one)
+        ]
 
     def _lends(self, other: int, unit: int, text: str) -> bool:
         """Whether a mention takes over hypotheses: an assumption does, a statement where its settings are named."""
@@ -130,8 +166,7 @@ class Scopes:
 
     def statement(self, number: int) -> int | None:
         """The statement that a proof belongs to."""
-        units = self.document.units
-        matches = [i for i, u in enumerate(units) if u.is_statement and u.name == units[number].of and u.name]
+        matches = self._statements.get(self.document.units[number].of, [])
         return max((i for i in matches if i < number), default=matches[0] if matches else None)
 
     def of(self, number: int) -> Scope:
@@ -145,7 +180,7 @@ class Scopes:
             if unit.is_statement:
                 scope.hypotheses += self._hypotheses(source, unit)
                 ends += [b for p in self._given(source, unit) for b in bounds(p) if b.name in self.scalars]
-                said += [one for one in self.spoken if one.unit == source and one.name in self.scalars]
+                said += self._spoken.get(source, [])
             local = [d for p in self.by_unit[source] for d in definitions(p, self.scalars)]
             if unit.kind == "proof":
                 local = [d for d in local if d.named]
@@ -186,14 +221,12 @@ class Scopes:
     def _standing_hypotheses(self, number: int) -> list[Hypothesis]:
         """What the text before a unit says to be in force from there on, in its section or in the whole paper."""
         units, found = self.document.units, []
-        for source in range(number + 1):
+        for source, one, ordered in self._standing:
             unit = units[source]
-            for one in self.by_unit[source] if unit.kind == "text" else ():
-                here = unit.section == units[number].section or one.context.stands_everywhere
-                stands = (here and one.context.stands) or self._ordered_from(one)
-                if stands and one.role == "given" and not _passing(one):
-                    origin = unit.name or unit.section or "text"
-                    found += [Hypothesis(node, origin, stands=True) for node in self._numeric(one)]
+            here = unit.section == units[number].section or one.context.stands_everywhere
+            if source <= number and ((here and one.context.stands) or ordered):
+                origin = unit.name or unit.section or "text"
+                found += [Hypothesis(node, origin, stands=True) for node in self._numeric(one)]
         return found
 
     def _ordered_from(self, one: Printed) -> bool:

@@ -196,13 +196,14 @@ def _entries(draft: Drafted) -> dict[str, str]:
     for made in draft.composer.made:
         by_unit[made.unit].append(made)
     ids = {m.id for m in draft.composer.made}
+    known = _conditions(draft.composer.made, draft.scopes.scalars).union(*(m.letters for m in draft.composer.made))
     found: dict[str, str] = {}
     size = 0
     for number, unit in enumerate(draft.document.units):
         own = by_unit[number]
         parts = [(entry_text(made.table, made.fields, EVERY), made.id) for made in own]
         if unit.is_statement or unit.kind in ("algorithm", "proof"):
-            whole = _unit(draft, number, unit, own, ids)
+            whole = _unit(draft, number, unit, own, ids, known)
             parts = [whole, *parts] if whole is not None else parts
         for text, name in parts:
             if size + len(text) > LONGEST:
@@ -213,7 +214,9 @@ def _entries(draft: Drafted) -> dict[str, str]:
     return found
 
 
-def _unit(draft: Drafted, number: int, unit: Unit, own: list[Made], ids: set[str]) -> tuple[str, str] | None:
+def _unit(
+    draft: Drafted, number: int, unit: Unit, own: list[Made], ids: set[str], known: set[str]
+) -> tuple[str, str] | None:
     if unit.kind == "proof" and not own:
         return None
     of = f"proof of {unit.of}" if unit.of else "proof"
@@ -234,9 +237,6 @@ def _unit(draft: Drafted, number: int, unit: Unit, own: list[Made], ids: set[str
     if unit.is_statement:
         scope = draft.scopes.of(number)
         conditions = {to_text(h.node): h.origin for h in scope.hypotheses}
-        known = set().union(*(m.letters for m in draft.composer.made)) | _conditions(
-            draft.composer.made, draft.scopes.scalars
-        )
         kept = {
             t: o for t, o in conditions.items() if set(re.findall(r"[A-Za-z]\w*", t)) & draft.scopes.scalars <= known
         }

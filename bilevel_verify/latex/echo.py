@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from bilevel_verify.language import letter_latex, tree
 from bilevel_verify.language.latex import ATOM, CONDITION, POWER, PRODUCT, SUM, Echo
-from bilevel_verify.latex.grammar.binding import bound_by, free_letters
+from bilevel_verify.latex.grammar.binding import bound_by, free_letters, open_factor
 from bilevel_verify.latex.grammar.derivatives import split_name
 from bilevel_verify.latex.notation import Entry, Notation
 from bilevel_verify.latex.source.symbols import ELEMENTARY_LATEX, RELATION_LATEX
@@ -125,6 +125,7 @@ class PaperEcho(Echo):
             caught = not last and _caught(
                 inner, later, wide=bool(self.notation.options.keys() & {"open_sums", "open_minima"})
             )
+            caught = caught or (isinstance(inner, tree.Modulo) and (negative or place > 0))
             text = self.of(inner, CONDITION + 100 if caught else PRODUCT)
             parts.append(f"- {text}" if negative else f"+ {text}" if place else text)
         return " ".join(parts)
@@ -194,7 +195,8 @@ class PaperEcho(Echo):
             below = rf"_{{{items[0]}\in {items[1]}}}"
         else:
             below = f"_{{{items[0]}}}"
-        return f"{BIG[name]}{below} {self.of(arguments[0], PRODUCT)}"
+        loose = open_factor(name, arguments[0], bound_by(tree.Call(name, arguments)))
+        return f"{BIG[name]}{below} {self.of(arguments[0], CONDITION + 100 if loose else PRODUCT)}"
 
     def _scripted(self, name: str, arguments: tuple[tree.Node, ...]) -> str:
         base = self.of(arguments[0], ATOM)

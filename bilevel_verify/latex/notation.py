@@ -49,6 +49,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "open_sums": ("wide",),
     "open_minima": ("wide",),
     "subscripts": ("product",),
+    "circ": ("outer",),
 }
 """Readings that a paper fixes for itself; without them the reader asks."""
 INDICES = "i j k l m n p q r s t"
@@ -109,6 +110,25 @@ class Notation:
         for entry in self.entries:
             table.setdefault(entry.atom.symbol, []).append(entry)
         return table
+
+    @cached_property
+    def by_marks(self) -> dict[tuple[str, int, bool, str | None], list[tuple[int, str | None, Entry]]]:
+        """Symbol, primes, star and subscript -> (place among all, superscript, entry)."""
+        table: dict[tuple[str, int, bool, str | None], list[tuple[int, str | None, Entry]]] = {}
+        for place, entry in enumerate(self.entries):
+            primes, star, sub, sup = entry.atom.fixed()
+            table.setdefault((entry.atom.symbol, primes, star, sub), []).append((place, sup, entry))
+        return table
+
+    def explaining(self, atom: Atom) -> list[tuple[Entry, bool, bool]]:
+        """The entries of a symbol whose scripts it has, and whether each has its subscript and its superscript."""
+        primes, star, sub, sup = atom.fixed()
+        found = []
+        for key in dict.fromkeys((None, sub)):
+            for place, own, entry in self.by_marks.get((atom.symbol, primes, star, key), ()):
+                if own in (None, sup):
+                    found.append((place, entry, key is not None, own is not None))
+        return [(entry, lower, upper) for _, entry, lower, upper in sorted(found, key=lambda one: one[0])]
 
     @cached_property
     def by_name(self) -> dict[tuple[str, str], Entry]:
@@ -175,25 +195,25 @@ class Notation:
 
     def with_names(self, names: Iterable[str], *, closed: bool = False) -> Notation:
         """The same with names that free letters prefer."""
-        return replace(self, known=frozenset(names) | self.known, closed=closed or self.closed)
+        found = replace(self, known=frozenset(names) | self.known, closed=closed or self.closed)
+        for table in ("by_symbol", "by_marks", "by_name", "words", "functions"):  # they are about the same entries
+            found.__dict__[table] = getattr(self, table)
+        return found
 
     def extended(self, declarations: Mapping[str, str], group: str = "letters") -> Notation:
         """The same with more letters: name -> LaTeX. Displays that are no single symbol are left out."""
         more: list[Entry] = []
+        known = {(e.atom.symbol, e.atom.fixed()) for e in self.entries}
         for name, display in declarations.items():
             try:
                 atom = _symbol(display, name)
             except InputError:
                 continue
-            if not any(same(e.atom, atom) for e in (*self.entries, *more)):
+            if (atom.symbol, atom.fixed()) not in known:
+                known.add((atom.symbol, atom.fixed()))
                 role, kind = GROUPS[group]
                 more.append(Entry(name, role, kind, display, atom))
         return replace(self, entries=(*self.entries, *more))
-
-
-def same(one: Atom, other: Atom) -> bool:
-    """Whether two atoms are the same printed symbol."""
-    return one.symbol == other.symbol and one.fixed() == other.fixed()
 
 
 def _option(key: str, value: str) -> str:

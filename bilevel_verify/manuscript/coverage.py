@@ -30,7 +30,7 @@ REASONS = {
     "assumption": "it is assumed, not claimed",
     "set or operator statement": "membership, an order of matrices, a programme or a minimiser",
     "equation between vectors, matrices or sets": "a side of it is no sum of products of vectors and matrices",
-    "order": "an order without a premise from which it should follow",
+    "order": "an order that bounds nothing from above, or stands inside of a side",
     NO_RELATION: "a formula alone: nothing to judge, and not counted among the relations",
     "not read": "the reader does not read the display",
 }

@@ -27,8 +27,9 @@ from bilevel_verify.manuscript.fidelity import Paper, relation_text
 from bilevel_verify.manuscript.matrices import attacked
 from bilevel_verify.manuscript.naming import Naming
 from bilevel_verify.manuscript.opaque import FOLDS, Letters, blind, kind_of_call, opaque
-from bilevel_verify.manuscript.proofs.lines import BOOKKEEPING, LOEWNER, Known, derived, difference
-from bilevel_verify.manuscript.relations import Printed, candidates
+from bilevel_verify.manuscript.orders import decide_order
+from bilevel_verify.manuscript.proofs.lines import BOOKKEEPING, LOEWNER, Known, derived, difference, lines_before
+from bilevel_verify.manuscript.relations import Printed, candidates, defined_before
 from bilevel_verify.theorems.card_parts import Domain, Expression, Root
 from bilevel_verify.theorems.prescribed import formulas_of
 from bilevel_verify.theorems.rewrite import free_letters, has_order, rebuild
@@ -65,12 +66,15 @@ def judge(paper: Paper, printed: Printed, effort: float = 1.0, seed: int = 0) ->
         found = _from_lines(paper, printed) or _apart(paper, printed)
         if found is not None:
             return found
-    if relation.op not in FLIPPED or printed.goal:
+    if printed.goal or (relation.op not in FLIPPED and not (ordered and relation.op in LOEWNER)):
         raise OutOfScope("set or operator statement")
-    if ordered:
-        raise OutOfScope("order")
     if printed.definition or _is_setting(paper, printed):
-        raise OutOfScope("definition")
+        again = _defined_again(paper, printed) if printed.definition else None
+        if again is None:
+            raise OutOfScope("definition")
+        return again
+    if ordered:
+        return _ordered(paper, printed)
     if _is_range(relation, _table(paper, printed)):
         raise OutOfScope("range or hypothesis")
     if not all(_is_number(paper, side) for side in (relation.left, relation.right)):
@@ -82,6 +86,42 @@ def judge(paper: Paper, printed: Printed, effort: float = 1.0, seed: int = 0) ->
     if alone.verdict == "holds":
         return alone
     return _from_lines(paper, printed) or _attacked(paper, relation, seed) or alone
+
+
+def _ordered(paper: Paper, printed: Printed) -> Judgement:
+    """A relation with orders: by growth, and by the lines before it.
+
+    Raises
+    ------
+    OutOfScope : an order inside of what has none, or of what is no number.
+    """
+    try:
+        found = decide_order(paper, printed, _table(paper, printed), lines_before(paper, printed))
+    except (ValueError, IndexError, BilevelVerifyError, RecursionError):
+        found = None
+    if found is None:
+        raise OutOfScope("order" if printed.relation.op in FLIPPED else "set or operator statement")
+    decision = found.decision
+    given = f"; with {', '.join(found.known)}" if found.known else ""
+    said = f"{decision.engine}: {decision.certificate}{given}"
+    if decision.outcome == "proved" and not found.uses:
+        return Judgement("holds", said, found.text)
+    if decision.outcome == "proved":
+        return Judgement("undecided", f"follows from {', '.join(found.uses)}; {said}", found.text, found.uses)
+    if decision.outcome == "refuted":
+        said = f"does not follow from the hypotheses of the statement alone: {decision.certificate}"
+    return Judgement("undecided", said[:400], found.text)
+
+
+def _defined_again(paper: Paper, printed: Printed) -> Judgement | None:
+    """A symbol that is defined a second time: does the later definition say what the earlier one says?"""
+    first = defined_before(paper.read, printed)
+    if first is None:
+        return None
+    again = replace(printed, relation=Relation(first, "==", printed.relation.right), definition=False)
+    if all(_is_number(paper, side) for side in (again.relation.left, again.relation.right)):
+        return None
+    return _vector_relation(paper, again.relation) or _from_lines(paper, again) or _apart(paper, again)
 
 
 def _attacked(paper: Paper, relation: Relation, seed: int) -> Judgement | None:
@@ -147,7 +187,7 @@ def _is_setting(paper: Paper, printed: Printed) -> bool:
         return False
     if entry is None:
         return False
-    for name, (definition, _, _) in formulas_of(paper.card, entry).items():
+    for name, (definition, _, _) in formulas_of(paper.card, entry, ()).items():
         if paper.naming.printed(tree.Letter(name)) != left or isinstance(definition.value, Root):
             continue
         if same(paper.naming.printed(definition.value.tree), printed.relation.right, paper.usual):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from bilevel_verify.errors import InputError, LatexError
@@ -226,6 +226,22 @@ def definitions_of(read: tuple[ReadFormula, ...]) -> Definitions:
             if (left, right) not in known:
                 known.append((left, right))
     return Definitions(tuple(rules[0] for rules in found.values() if len(rules) == 1))
+
+
+def defined_before(read: Iterable[ReadFormula], printed: Printed) -> tree.Node | None:
+    """What an earlier definition of a function says at the arguments of a later one; None where there is none."""
+    left = printed.relation.left
+    for one in read:
+        if one.formula.n >= printed.formula.n:
+            break
+        for line in relations_of(one):
+            first = line.relation.left
+            match first, left:
+                case (tree.Call(function=a, arguments=p), tree.Call(function=b, arguments=q)) if (
+                    line.definition and a == b and len(p) == len(q) and _defined_name(first)
+                ):
+                    return _filled(line.relation.right, p, q)
+    return None
 
 
 def _defined_name(node: tree.Node) -> str:

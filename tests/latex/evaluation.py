@@ -13,18 +13,24 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation
 
 DIMENSION = 3
-NOTATION = Notation.from_table(
+TABLE = {
+    "indices": "i j k l t",
+    "components": "",
+    "letters": r"""a b c r \alpha \beta \alpha'=alpha_p \beta'=beta_p \lambda \mu \rho \kappa \epsilon \eta \theta
+        \sigma \nu \ell L M B=B_ L_g L_f C_f \rho_g D_2 H_\nu K K_0 \bar{\rho}=rho_bar \tilde{L}=L_tilde
+        \mathcal{D}=D \mathcal{R}=R""",
+    "matrices": r"\mathbf{A}=A \mathbf{B}=B \mathbf{H}=H \mathbf{I}=I",
+    "sequences": r"Z S p T=T_ T'=Tp \lambda=lamj \tilde{v}=vt:upper,lower-component A=A_s a=a_s",
+    "vector_sequences": "x y w z=zu:upper",
+    "functions": r"f g \varphi=phi \varphi=phi_part:first,of-scalar \lambda_{\min}=lambda_min:1",
+    "vector_functions": "y^*=y_star",
+}
+NOTATION = Notation.from_table(TABLE)
+FIELDS = Notation.from_table(
     {
-        "indices": "i j k l t",
-        "components": "",
-        "letters": r"""a b c r \alpha \beta \alpha'=alpha_p \beta'=beta_p \lambda \mu \rho \kappa \epsilon \eta \theta
-            \sigma \nu \ell L M B=B_ L_g L_f C_f \rho_g D_2 H_\nu K K_0 \bar{\rho}=rho_bar \tilde{L}=L_tilde
-            \mathcal{D}=D \mathcal{R}=R""",
-        "matrices": r"\mathbf{A}=A \mathbf{B}=B \mathbf{H}=H \mathbf{I}=I",
-        "sequences": r"Z S p T=T_ T'=Tp \lambda=lamj \tilde{v}=vt:upper,lower-component A=A_s a=a_s",
-        "vector_sequences": "x y w z=zu:upper",
-        "functions": r"f g \varphi=phi \varphi=phi_part:first,of-scalar \lambda_{\min}=lambda_min:1",
-        "vector_functions": "y^*=y_star",
+        **TABLE,
+        "letters": TABLE["letters"] + r" n m d \tau",
+        "functions": TABLE["functions"] + " KL=KL:2 Var=Var:1 tr=trace:1",
     }
 )
 
@@ -88,6 +94,8 @@ def environment(seed: int) -> dict[str, Any]:
     )
     more = "hess_yx_g hess_yy_g hess_yx_f grad_y_star grad_phi_part"
     found |= {name: function(name) for name in (derived + " " + more).split()}
+    found |= {"n": 6, "m": 3, "d": 3, "tau": float(draw.uniform(0.3, 2)), "trace": np.trace}
+    found |= {"KL": lambda a, b: a * math.log(a / b) + b - a, "Var": lambda a: a * a + math.sin(a)}
     return found | {"math": math, "np": np, "norm": np.linalg.norm}
 
 
@@ -109,6 +117,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "tanh": math.tanh,
     "tan": math.tan,
     "atan": math.atan,
+    "erf": math.erf,
     "sign": lambda a: (a > 0) - (a < 0),
     "abs": abs,
     "ceil": math.ceil,
@@ -122,7 +131,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "lambda_min": lambda a: np.linalg.eigvalsh(a)[0],
     "indicator": float,
 }
-FOLDS: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "prod": math.prod, "max": max, "min": min}
+FOLDS: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "prod": math.prod, "max": max, "min": min, "sup": max}
 
 
 def value(node: tree.Node, names: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ import pytest
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.latex import read_latex
-from tests.latex.evaluation import NOTATION, environment, value
+from tests.latex.evaluation import FIELDS, NOTATION, environment, value
 
 LINES = [
     tuple(line.split(" => "))
@@ -23,6 +23,12 @@ LINES = [
 ]
 VALUED = [(latex, hand) for latex, hand in LINES if hand != "None"]
 POINTS = [environment(seed) for seed in (1, 2, 3)]
+
+ATTACKED = [
+    tuple(line.split(" => "))
+    for line in Path(__file__).with_name("formulas_fields.txt").read_text(encoding="utf8").splitlines()
+    if line and not line.startswith("#")
+]
 
 pytestmark = pytest.mark.fast
 
@@ -51,3 +57,27 @@ def test_reading_the_echo_gives_the_same_tree(latex: str) -> None:
 def test_open_formulas_are_refused(latex: str) -> None:
     with pytest.raises(LatexError):
         read_latex(latex, NOTATION)
+
+
+def test_the_attack_is_large_enough() -> None:
+    assert len({latex for latex, _ in ATTACKED}) == len(ATTACKED) >= 900
+    assert sum(hand[0] not in "?N" for _, hand in ATTACKED) >= 550
+
+
+@pytest.mark.parametrize(("latex", "hand"), ATTACKED, ids=[latex for latex, _ in ATTACKED])
+def test_a_formula_of_another_field_is_read_as_it_is_meant_or_refused(latex: str, hand: str) -> None:
+    if hand == "None":
+        with pytest.raises(LatexError):
+            _ = read_latex(latex, FIELDS).tree
+        return
+    try:
+        reading = read_latex(latex, FIELDS)
+        node = reading.tree
+    except LatexError:
+        assert hand.startswith("? ")
+        return
+    for names in POINTS:
+        expected, found = eval(hand.removeprefix("? "), dict(names)), value(node, names)
+        assert np.shape(found) == np.shape(expected) or np.size(expected) == 1
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    assert read_latex(reading.latex(), FIELDS).statements == reading.statements, reading.latex()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from bilevel_verify.language import tree
 
+NONNEGATIVE = frozenset({"norm", "frobenius", "abs", "sqrt", "exp", "plus", "count"})
+FOLDED = frozenset({"prod", "max", "min", "sup", "inf"})
+"""Operators with which a factor may not change places; a sum, and an integral, may."""
 BINDERS = frozenset("sum prod min max sup inf argmin argmax integral family".split())
 
 
@@ -39,3 +42,33 @@ def free_letters(node: tree.Node) -> frozenset[str]:
             return below - bound_by(node)
     parts = [free_letters(part) for part in node.children()]
     return frozenset().union(*parts)
+
+
+def open_factor(name: str, body: tree.Node, bound: frozenset[str]) -> bool:
+    """Whether it makes a difference if the last factor of a body stands inside of an operator or after it."""
+    last = _last_factor(body) if name in FOLDED else None
+    if last is None or (name != "prod" and _nonnegative(last)):
+        return False
+    return not {n.removesuffix("[]") for n in free_letters(last)} & {n.removesuffix("[]") for n in bound}
+
+
+def _last_factor(node: tree.Node) -> tree.Node | None:
+    match node:
+        case tree.Multiply(factors=factors):
+            return factors[-1]
+        case tree.MatrixMultiply(right=right):
+            return right
+        case tree.Divide(denominator=below):
+            return below
+    return None
+
+
+def _nonnegative(node: tree.Node) -> bool:
+    match node:
+        case tree.Number(value=value):
+            return value >= 0
+        case tree.Call(function=name):
+            return name in NONNEGATIVE
+        case tree.Power(base=base, exponent=tree.Number(value=value)):
+            return value % 2 == 0 or _nonnegative(base)
+    return False

@@ -8,6 +8,7 @@ from fractions import Fraction
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import free_letters
 from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
+from bilevel_verify.latex.grammar.doubts import no_open_remainder, no_script_in_brackets
 from bilevel_verify.latex.source.structure import Item, Macro, Script, flat
 from bilevel_verify.latex.source.symbols import FRACTIONS
 from bilevel_verify.latex.source.tokens import Token
@@ -30,6 +31,7 @@ def expression(cursor: Cursor) -> Value:
         cursor.leading = not terms and sign == "+"
         value = term(cursor)
         _scope(cursor, terms, value)
+        no_open_remainder(cursor, value, not terms and sign == "+")
         terms.append(negate(value) if sign == "-" else value)
         item = cursor.look()
         if not (isinstance(item, Token) and item.kind in ("mark", "command") and item.text in ("+", "-", "pm", "mp")):
@@ -85,7 +87,7 @@ def term(cursor: Cursor) -> Value:
             whole = _product(cursor, factors)
             factors = [_quotient(cursor, whole, last, item)]
             divided = True
-        elif sign in ("times", "circ") and (mode := _mode(cursor, sign)):
+        elif sign in ("times", "circ", "otimes") and (mode := _mode(cursor, sign)):
             factors = [_contracted(cursor, _product(cursor, factors), mode, item)]
         elif sign in ("union", "intersection"):
             factors = [_united(cursor, _product(cursor, factors), sign, item)]
@@ -130,7 +132,7 @@ def _no_mixed_number(cursor: Cursor, before: Value, item: Item) -> None:
 
 
 COMMAND_SIGNS = {
-    "cdot": "*", "times": "times", "ast": "*", "circ": "circ", "otimes": "circ", "bmod": "mod", "div": "/",
+    "cdot": "*", "times": "times", "ast": "*", "circ": "circ", "otimes": "otimes", "bmod": "mod", "div": "/",
     "cup": "union", "cap": "intersection",
 }  # fmt: skip
 MARK_SIGNS = {"/": "/", "*": "*", "%": "mod"}
@@ -162,9 +164,9 @@ def _quotient(cursor: Cursor, top: Value, bottom: Value, item: Item) -> Value:
 
 def _mode(cursor: Cursor, sign: str) -> Item | str | None:
     """``\\times_i``: the script says which mode; ``\\circ``: an outer product. Takes the sign only then."""
-    if sign == "circ":
+    if sign in ("circ", "otimes"):
         cursor.take()
-        return "outer"
+        return sign
     after = cursor.items[cursor.place + 1] if cursor.place + 1 < len(cursor.items) else None
     if isinstance(after, Script) and after.kind == "_":
         cursor.take()
@@ -187,6 +189,10 @@ def _contracted(cursor: Cursor, left: Value, mode: Item | str, item: Item) -> Va
     if isinstance(mode, str):
         if "function" in (left.kind, right.kind):
             raise cursor.error("arguments", "functions one after the other; write f(g(x))", item)
+        told = mode == "otimes" or cursor.context.notation.options.get("circ") == "outer"
+        if not told or "matrix" in (left.kind, right.kind):
+            readings = ("the outer product", "the Kronecker product" if told else "the product entry by entry")
+            raise cursor.error("ambiguous", f"\\{mode} between a {left.kind} and a {right.kind}", item, readings)
         return Value(tree.Call("outer", (left.node, right.node), column=column), "tensor")
     assert isinstance(mode, Script)
     if left.kind not in ("tensor", "matrix") or right.kind not in LINES:
@@ -272,6 +278,8 @@ def raised(cursor: Cursor, value: Value, script: Script | Token) -> Value:
         if isinstance(_next_script(cursor), Token):
             readings = ("the double factorial", "the factorial of the factorial")
             raise cursor.error("ambiguous", "!!", script, readings)
+        if value.kind not in ("scalar", "unknown"):
+            raise cursor.error("kind", f"the factorial of a {value.kind}", script)
         return Value(tree.Call("factorial", (value.node,), column=column), "scalar")
     text = flat(script.items)
     if script.kind == "_":
@@ -301,6 +309,7 @@ def power(cursor: Cursor, value: Value, script: Script) -> Value:
         return Value(tree.Call("inv", (tree.Call("T", (value.node,), column=column),), column=column), "matrix")
     if value.kind in ("vector", "covector", "tensor", "set", "function", "tuple", "words"):
         raise cursor.error("kind", f"a {value.kind} to a power", script)
+    no_script_in_brackets(cursor, script)
     exponent = whole(cursor.child(script.items, script.at))
     if exponent.kind not in ("scalar", "unknown"):
         raise cursor.error("kind", f"a {exponent.kind} as an exponent", script)
@@ -323,10 +332,22 @@ def _lowered(cursor: Cursor, value: Value, script: Script, text: str) -> Value:
     if text == "+" and value.kind == "scalar":
         return Value(tree.Call("plus", (value.node,), column=column), "scalar")
     if value.kind in ("vector", "covector", "matrix", "tensor"):
-        indices = listed(cursor.child(script.items, script.at))
-        nodes = tuple(v.node for v in indices)
+        nodes = tuple(
+            v.node for part in _entries(value.kind, script.items) for v in listed(cursor.child(part, script.at))
+        )
+        if len(nodes) != {"matrix": 2, "tensor": len(nodes)}.get(value.kind, 1):
+            raise cursor.error("ambiguous", f"an entry of a {value.kind}", script, ("its indices", "their product"))
         return Value(tree.Call("entry", (value.node, *nodes), column=column), "scalar")
     raise cursor.error("script", f"the subscript {text[:20]!r} of a {value.kind} that is not a letter", script)
+
+
+def _entries(kind: str, items: tuple[Item, ...]) -> list[tuple[Item, ...]]:
+    """The indices of an entry: two letters or two digits side by side are those of a row and a column."""
+    digits = items[0] if len(items) == 1 else None
+    if kind == "matrix" and isinstance(digits, Token) and digits.kind == "digits" and len(digits.text) == 2:
+        return [(replace(digits, text=one),) for one in digits.text]
+    side_by_side = len(items) == 2 and all(isinstance(i, Token) and i.kind in ("letter", "digits") for i in items)
+    return [(one,) for one in items] if kind == "matrix" and side_by_side else [items]
 
 
 def listed(cursor: Cursor) -> list[Value]:

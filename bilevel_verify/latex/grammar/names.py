@@ -65,14 +65,9 @@ def _nabla(atom: Atom) -> bool:
 
 def matches(cursor: Cursor, atom: Atom) -> list[Match]:
     """Entries that explain a symbol best: with the fewest scripts left over."""
-    primes, star, sub, sup = atom.fixed()
     found = []
-    for entry in cursor.context.notation.by_symbol.get(atom.symbol, ()):
-        e_primes, e_star, e_sub, e_sup = entry.atom.fixed()
-        if (e_primes, e_star) != (primes, star) or e_sub not in (None, sub) or e_sup not in (None, sup):
-            continue
-        left_sub = atom.sub if e_sub is None else None
-        left_sup = atom.sup if e_sup is None else None
+    for entry, lower, upper in cursor.context.notation.explaining(atom):
+        left_sub, left_sup = None if lower else atom.sub, None if upper else atom.sup
         family = bool(entry.flags & {"first", "last"})
         if family != (left_sub is not None) and (family or entry.role != "sequence"):
             continue

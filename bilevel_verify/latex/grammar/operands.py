@@ -9,6 +9,7 @@ from fractions import Fraction
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.brackets import arguments, until
 from bilevel_verify.latex.grammar.cursor import BARS, Cursor, begins_operand
+from bilevel_verify.latex.grammar.doubts import no_open_bars
 from bilevel_verify.latex.grammar.expressions import expression, factor, listed, number, raised, term, whole
 from bilevel_verify.latex.grammar.names import symbol
 from bilevel_verify.latex.grammar.operators import operator
@@ -17,7 +18,7 @@ from bilevel_verify.latex.grammar.tables import cases, matrix
 from bilevel_verify.latex.source import symbols
 from bilevel_verify.latex.source.structure import Environment, Fence, Group, Item, Macro, Script, flat
 from bilevel_verify.latex.source.tokens import Token
-from bilevel_verify.latex.values import Kind, Value
+from bilevel_verify.latex.values import LINES, Kind, Value
 
 
 def operand(cursor: Cursor) -> Value:
@@ -67,7 +68,10 @@ def _braced(cursor: Cursor, item: Group) -> Value:
     """Braces that carry a script: they are not printed, so that they may hold one factor only."""
     cursor.place += 1
     value = whole(cursor.child(item.items, item.at))
-    if isinstance(value.node, tree.Add | tree.Multiply | tree.Divide | tree.Negate) and not value.grouped:
+    loose = (
+        isinstance(value.node, tree.Call) and isinstance(item.items[0], Token) and item.items[0].kind == "elementary"
+    )
+    if (isinstance(value.node, tree.Add | tree.Multiply | tree.Divide | tree.Negate) or loose) and not value.grouped:
         readings = ("the script belongs to the last factor", "the script belongs to all of it")
         raise cursor.error("ambiguous", "braces that are not printed around more than one factor", item, readings)
     return replace(value, grouped=True)
@@ -103,7 +107,10 @@ def _bars(cursor: Cursor, item: Token, closing: str) -> Value:
     else:
         raise cursor.error("unbalanced", "a bar that is not closed", item)
     cursor.fences.pop()
-    return _length(cursor, item.text, value, item)
+    found = _length(cursor, item.text, value, item)
+    if closing == "|":
+        no_open_bars(cursor, item)
+    return found
 
 
 def _length(cursor: Cursor, bar: str, value: Value, item: Item) -> Value:
@@ -146,6 +153,11 @@ def _grouped(cursor: Cursor, left: str, right: str, values: list[Value], item: I
     if left == "[" and right == "]":
         if one is not None:
             return one
+        after = cursor.items[cursor.place] if cursor.place < len(cursor.items) else None
+        turned = isinstance(after, Script) and flat(after.items) in ("top", "\\top", "T", "intercal")
+        if not turned and not any(value.kind in LINES for value in values):
+            readings = ("an interval", "a row of a matrix: write \\begin{bmatrix}")
+            raise cursor.error("ambiguous", "square brackets around numbers", item, readings)
         return Value(tree.Call("matrix", (tree.Tuple(nodes, column=column),), column=column), "matrix")
     raise cursor.error("unbalanced", f"{left!r} is closed by {right!r}", item)
 

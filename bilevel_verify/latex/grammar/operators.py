@@ -9,6 +9,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import free_letters, names_of
 from bilevel_verify.latex.grammar.brackets import arguments, from_to
 from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
+from bilevel_verify.latex.grammar.doubts import no_open_factor
 from bilevel_verify.latex.grammar.expressions import WIDE, expression, factor, term, whole
 from bilevel_verify.latex.grammar.sets import member
 from bilevel_verify.latex.source.structure import Fence, Item, Script, flat
@@ -44,6 +45,7 @@ def operator(cursor: Cursor, item: Token) -> Value:
     outer, cursor.bound = cursor.bound, cursor.bound | bound
     body = _body(cursor, item, bound, leading)
     cursor.bound = outer
+    no_open_factor(cursor, item.text, body, bound, item)
     if body.kind in ("set", "tuple", "words", "function"):
         raise cursor.error("kind", f"the {item.text} of a {body.kind}", item)
     node = body.node

@@ -239,7 +239,8 @@ class _Cleaner:
         if name in symbols.DROPPED:
             _, place = self._argument(rest, place, font, item)
         elif name in symbols.FONTS:
-            group, place = self._argument(rest, place, symbols.FONTS[name] or font, item)
+            named = name == "mathit" and _is_name(rest[place : place + 1])
+            group, place = self._argument(rest, place, "mathrm" if named else symbols.FONTS[name] or font, item)
             out += group.items
         elif name in symbols.ARGUMENTS:
             option = None
@@ -299,6 +300,12 @@ def _without_columns(item: Environment) -> tuple[Item, ...]:
     return items[1:] if items and isinstance(items[0], Group) else items
 
 
+def _is_name(items: list[Item]) -> bool:
+    """Whether an argument is one name of several letters: ``\\mathit{loss}``."""
+    inside = items[0].items if items and isinstance(items[0], Group) else ()
+    return len(inside) > 1 and all(isinstance(i, Token) and i.kind == "letter" for i in inside)
+
+
 def _prime(item: Item) -> bool:
     return isinstance(item, Token) and item.kind == "command" and item.text == "prime"
 
@@ -330,6 +337,8 @@ def _stacked(source: Source, macro: Macro) -> list[Item]:
         below, sign = macro.arguments
         if len(sign.items) == 1 and isinstance(sign.items[0], Token) and sign.items[0].kind == "relation":
             return [replace(sign.items[0], label=flat(below.items), at=macro.at)]
+        if all(isinstance(i, Token) and i.kind == "letter" and i.font != "mathrm" for i in sign.items):
+            raise source.error("syntax", "\\underset under a letter", macro.at)
         return [*sign.items, Script("_", below.items, macro.at)]
     return [macro]
 

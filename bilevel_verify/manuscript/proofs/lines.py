@@ -64,7 +64,7 @@ class Derived:
 def derived(paper: Paper, printed: Printed, known: Known) -> Derived | None:
     """How a relation follows from what is in force and from the lines before it; None where no way was found."""
     rules = rules_of(paper, printed.formula.statement)
-    lines = _lines_before(paper, printed)
+    lines = lines_before(paper, printed)
     for written in (False, True):
         question = _Question(paper, known, rules, lines, written)
         try:
@@ -84,7 +84,7 @@ def difference(paper: Paper, printed: Printed, known: Known) -> str | None:
 
     None where a side is no such sum: sets, minimisers, blocks of matrices.
     """
-    question = _Question(paper, known, rules_of(paper, printed.formula.statement), _lines_before(paper, printed), True)
+    question = _Question(paper, known, rules_of(paper, printed.formula.statement), lines_before(paper, printed), True)
     try:
         rest = question.rest(printed.relation)
     except (ValueError, RecursionError):
@@ -138,7 +138,7 @@ def grounded(uses: Mapping[str, tuple[str, ...]], held: Iterable[str]) -> set[st
     return found
 
 
-def _lines_before(paper: Paper, printed: Printed) -> list[Printed]:
+def lines_before(paper: Paper, printed: Printed) -> list[Printed]:
     """The lines of the same proof before a relation; for a relation of a statement, those of its proof."""
     formula = printed.formula
     found = []

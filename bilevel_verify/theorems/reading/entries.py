@@ -24,7 +24,7 @@ from bilevel_verify.theorems.card import (
 from bilevel_verify.theorems.card_parts import ASSUMED_KINDS, SCOPES, Expression, Link, Mark, Refuted, Scope
 from bilevel_verify.theorems.reading.declarations import SIGNATURE, Context, Declarations, context_of, read_definitions
 from bilevel_verify.theorems.reading.fields import MARK_FIELDS, Names, Place, Table, displayed, expression
-from bilevel_verify.theorems.reading.from_print import display_of, read_value
+from bilevel_verify.theorems.reading.from_print import DISPLAYS, display_of, read_value
 
 
 def _refuted(table: Table, declared: Declarations) -> Refuted | None:
@@ -410,13 +410,18 @@ def _repaired_entry(
     if "repaired" not in table.data:
         return None
     change = Table(table.table("repaired"), table.place.at("repaired"))
-    dropped = ("repaired", "refuted", "printed", "stated", "note", "link", *_stale_origins(change.data))
+    written = not {"chain", "left", "result"}.isdisjoint((*table.data, *change.data))
+    quoted = () if written else DISPLAYS
+    dropped = {"repaired", "refuted", *DISPLAYS, "note", "link", *_stale_origins(change.data)}.difference(quoted)
     base = {k: v for k, v in table.data.items() if k not in dropped}
     if "chain" in change.data or ("left" in change.data and kind != "identity"):
         base = {k: v for k, v in base.items() if k not in ("chain", "left", "right", "op")}
     merged = Table({**base, **{k: v for k, v in change.data.items() if k != "change"}}, change.place)
     found = reader(merged, declared, kind)
     merged.finish()
+    if quoted and isinstance(found, Inequality | Step):  # read from the quotation of the entry, which is not its own
+        bare = tuple(replace(link, printed="", stated="") for link in found.chain)
+        found = replace(found, chain=bare, printed=(), stated=())
     text = change.text("change")
     return replace(found, reading=text, marks=(*found.marks, Mark("repaired", text or "the repaired form")))
 
