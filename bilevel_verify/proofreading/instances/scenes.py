@@ -1,0 +1,171 @@
+"""What an instance must respect where a formula stands: definitions, hypotheses and ranges of numbers, steps of runs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING
+
+from bilevel_verify.drafting.letters import plain
+from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
+from bilevel_verify.manuscript.opaque import kind_in
+from bilevel_verify.proofreading.instances.drawing import Instance, Unknown
+from bilevel_verify.proofreading.joints.parameters import frame_of
+from bilevel_verify.proofreading.names.occurrences import whole
+from bilevel_verify.proofreading.promises.conclusions import same_entries
+from bilevel_verify.proofreading.source import Paper, Passage
+from bilevel_verify.theorems.rewrite import free_letters, has_order
+
+if TYPE_CHECKING:
+    from bilevel_verify.drafting.draft import Draft
+
+TRIES, ROUNDS = 6, 4
+CLOSE = 1e-9
+UPPER, LOWER = ("<", "<="), (">", ">=")
+Rules = Mapping[tree.Node, tree.Node]
+
+
+@dataclass
+class Scene:
+    """What is in force in one passage, and instances that meet it."""
+
+    paper: Paper
+    define: Mapping[str, tree.Node]
+    where: tuple[tree.Compare, ...]
+    same: Mapping[str, str]
+
+    def draws(self, sides: tuple[tree.Node, ...], rules: Rules) -> Iterator[Instance]:
+        """Instances that meet the conditions on the letters of some formulas, as long as some are found."""
+        nodes = (*sides, *rules, *rules.values())
+        numbers, running = self._numbers(nodes), frozenset(_whole(nodes))
+        define = {n: v for n, v in self.define.items() if n in numbers - running}
+        where = [c for c in self.where if free_letters(c) & numbers]
+        kind = partial(kind_in, self.paper.notation)
+        for seed in count():
+            for turn in range(TRIES):
+                one = Instance(seed + 1000 * turn, kind, rules=rules, same=self.same, whole=running)
+                if _met(one, define, where):
+                    yield one
+                    break
+            else:
+                return
+
+    def _numbers(self, nodes: tuple[tree.Node, ...]) -> set[str]:
+        """Letters of formulas, and all that their definitions and conditions mention."""
+        found: set[str] = set().union(*(free_letters(node) for node in nodes))
+        while True:
+            wider = set(found)
+            for name in found & self.define.keys():
+                wider |= free_letters(self.define[name])
+            for condition in self.where:
+                names = free_letters(condition)
+                wider |= names if names & found else set()
+            if wider == found:
+                return found
+            found = wider
+
+
+def _met(one: Instance, define: Mapping[str, tree.Node], where: list[tree.Compare]) -> bool:
+    """Draw letters such that definitions and conditions hold."""
+    try:
+        for _ in range(ROUNDS):
+            for name, formula in define.items():
+                one.values[name] = _fresh(one, formula)
+            open_ = [c for c in where if not _holds(one, c)]
+            if not open_:
+                return all(
+                    abs(_fresh(one, formula) - _fresh(one, tree.Letter(n))) <= CLOSE * max(1.0, abs(_fresh(one, formula)))
+                    for n, formula in define.items()
+                )
+            for condition in open_:
+                _forced(one, condition, random.Random(one.seed), define)
+        return False
+    except Unknown:
+        return False
+    finally:
+        one.known.clear()
+        one.held.clear()
+
+
+def _fresh(one: Instance, node: tree.Node) -> float:
+    one.known.clear()
+    return one.scalar(node)
+
+
+def _forced(one: Instance, condition: tree.Compare, source: random.Random, define: Mapping[str, tree.Node]) -> None:
+    """A letter moved to where a condition that bounds it holds."""
+    for left, op, right in zip(condition.operands, condition.operators, condition.operands[1:], strict=False):
+        for letter, other, up in ((left, right, op in UPPER), (right, left, op in LOWER)):
+            free = isinstance(letter, tree.Letter) and letter.name not in define and letter.name not in one.whole
+            if free and isinstance(letter, tree.Letter) and op in (*UPPER, *LOWER, "==") and not _link(one, left, op, right):
+                end = _fresh(one, other)
+                part = 1.0 if op in ("<=", ">=") and one.seed % 3 == 0 else source.uniform(0.05, 0.95)
+                if op == "==":
+                    one.values[letter.name] = end
+                elif end > 0:
+                    one.values[letter.name] = end * part if up else end / part
+                else:
+                    one.values[letter.name] = end - part * (1 + abs(end)) if up else end + part * (1 + abs(end))
+                one.known.clear()
+
+
+def _holds(one: Instance, condition: tree.Compare) -> bool:
+    links = zip(condition.operands, condition.operators, condition.operands[1:], strict=False)
+    return all(_link(one, *link) for link in links)
+
+
+def _link(one: Instance, left: tree.Node, op: str, right: tree.Node) -> bool:
+    low, high = _fresh(one, left), _fresh(one, right)
+    if op in LOWER:
+        low, high = high, low
+    slack = CLOSE * max(abs(low), abs(high), 1e-12)
+    return abs(high - low) <= slack if op == "==" else low <= high + slack
+
+
+def _whole(nodes: tuple[tree.Node, ...]) -> set[str]:
+    """Letters of indices and of ends of sums."""
+    found: set[str] = set()
+    for part in (p for node in nodes for p in node.walk()):
+        if isinstance(part, tree.Index):
+            found = found.union(*(free_letters(i) for i in part.indices))
+        elif isinstance(part, tree.Call) and (span := binder(part)) is not None:
+            found |= free_letters(span[1]) | free_letters(span[2])
+    return found
+
+
+def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
+    """Every passage with what is in force in it."""
+    same = {_named(a): _named(b) for a, b in same_entries(paper).items()}
+    for number, passage in enumerate(paper.passages):
+        frame = frame_of(draft, number)
+        scope = draft.scopes.of(number)
+        ends = {**draft.scopes.standing, **scope.ranges}
+        conditions = [c for c in frame.where if isinstance(c, tree.Compare)]
+        for name, one in ends.items():
+            for end, ops in ((one.lower, (">", ">=")), (one.upper, ("<", "<="))):
+                if end is not None:
+                    conditions.append(tree.Compare((tree.Letter(name), end[0]), (ops[end[1]],)))
+        conditions += _inline(passage)
+        define = {n: v for n, v in frame.define.items() if plain(v) and not has_order(v)}
+        kept = [c for c in dict.fromkeys(conditions) if all(plain(m) and not has_order(m) for m in c.operands)]
+        yield passage, Scene(paper, define, tuple(kept), same)
+
+
+def _inline(passage: Passage) -> Iterator[tree.Compare]:
+    """Conditions on letters that the words of a passage mention: ``where we use L <= 1/(4 eta)``."""
+    for sentence in passage.formulas:
+        for chain in sentence.chains() if sentence.read.formula.kind == "inline" else ():
+            for left, relation, right in chain.links():
+                if relation.word in (*UPPER, *LOWER) and plain(left) and plain(right):
+                    yield tree.Compare((left, right), (relation.word,))
+
+
+def _named(node: tree.Node) -> str:
+    """An entry with fixed indices as instances name it."""
+    assert isinstance(node, tree.Index)
+    places = [whole(index) for index in node.indices]
+    return f"{node.base}[{','.join(f'{float(p if p is not None else 0):.9g}' for p in places)}]"
