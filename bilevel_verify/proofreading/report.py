@@ -25,6 +25,8 @@ from bilevel_verify.proofreading.names.hapax import letter_defects
 from bilevel_verify.proofreading.names.idle import idle_defects
 from bilevel_verify.proofreading.names.indices import index_defects
 from bilevel_verify.proofreading.names.meanings import meaning_defects
+from bilevel_verify.proofreading.names.remainders import remainder_defects
+from bilevel_verify.proofreading.names.scales import scale_defects
 from bilevel_verify.proofreading.names.shapes import shape_defects
 from bilevel_verify.proofreading.promises.hypotheses import consistency
 from bilevel_verify.proofreading.promises.quantified import quantified_defects
@@ -40,6 +42,7 @@ PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
     index_defects, end_defects, meaning_defects, letter_defects, shape_defects, decoration_defects,
     step_defects, quantified_defects, closed_form_defects, least_defects, named_place_defects,
     citation_defects, case_defects, total_defects, nearly_equal_defects, twin_defects, idle_defects,
+    remainder_defects, scale_defects,
 )  # fmt: skip
 
 

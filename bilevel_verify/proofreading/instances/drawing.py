@@ -26,7 +26,7 @@ SPREADS = (0.5, 2.5, 1.2)
 """Numbers are drawn between 10**-0.5 and 10**0.5, or 2.5, or 1.2, their logarithms evenly: in turn."""
 LARGEST_SUM = 12
 DIGITS = 9
-NORMS = ("norm", "dual_norm", "frobenius")
+NORMS = ("norm", "norm_2", "dual_norm", "frobenius")
 KEPT = ("sum", "max", "min", "abs", "sqrt", "log", "exp", "floor", "ceil", "plus", "dot", "T", "inv", "component", *NORMS)
 """Functions with a meaning of their own; all others have free values."""
 UNKNOWN = ("O", "softO", "Theta", "Omega", "integral", "Piecewise", "argmin", "argmax", "prod", "matrix", "such_that",
@@ -84,11 +84,11 @@ class Instance:
                 found = self._value(node, bound)
             except (OverflowError, ZeroDivisionError, RecursionError, np.linalg.LinAlgError):
                 raise Unknown("no value") from None
+            if not isinstance(found, np.ndarray) and not math.isfinite(found):
+                raise Unknown("no finite value")
             self.known[key] = found
             self.held.append(node)  # so that no other tree gets its id
             if not isinstance(found, np.ndarray):
-                if not math.isfinite(found):
-                    raise Unknown("no finite value")
                 self.peak = max(self.peak, abs(found))
         return self.known[key]
 
@@ -107,7 +107,10 @@ class Instance:
             case tree.Multiply(factors=factors):
                 return self._multiplied([self.value(factor, bound) for factor in factors])
             case tree.Divide(numerator=top, denominator=bottom):
-                return self.value(top, bound) / self._number(bottom, bound)
+                below = self._number(bottom, bound)
+                if not below:
+                    raise Unknown("a division by zero")
+                return self.value(top, bound) / below
             case tree.Power(base=base, exponent=exponent):
                 return self._raised(self._number(base, bound), self._number(exponent, bound))
             case tree.MatrixMultiply(left=left, right=right):

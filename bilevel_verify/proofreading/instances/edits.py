@@ -14,7 +14,7 @@ from bilevel_verify.theorems.rewrite import moved_limit, negated, with_child
 
 FACTORS = tuple(Fraction(n, d) for n, d in ((2, 1), (1, 2), (4, 1), (1, 4), (3, 1), (1, 3)))
 TWO, ONE = Fraction(2), Fraction(1)
-SIZED = ("norm", "dual_norm", "abs")
+SIZED = ("norm", "norm_2", "dual_norm", "abs")
 NAMES = "names"
 """Edits that need equality: another index, letter or end of a sum."""
 
@@ -39,7 +39,7 @@ def edits(node: tree.Node, letters: tuple[str, ...], bases: tuple[str, ...], nam
     if isinstance(node, tree.Index):
         return
     for place, child in enumerate(node.children()):
-        if isinstance(child, tree.Tuple) or (isinstance(node, tree.Power) and place == 1):
+        if isinstance(child, tree.Tuple) or (place == 1 and isinstance(node, tree.Power) and isinstance(child, tree.Number)):
             continue
         for one in edits(child, letters, bases, names):
             yield Edit(with_child(node, place, one.whole), one.old, one.new, one.sort)

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.latex import Statement
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.instances.drawing import SPREADS, Instance, Unknown
 from bilevel_verify.proofreading.instances.edits import NAMES, Edit, edits
@@ -28,7 +29,7 @@ FIRST, DRAWS = 6, 40
 """Instances on which a printed step and a mended one must hold."""
 MOST_NODES = 170
 MOST_EDITS = 400
-LEAST_TERMS = 3
+LEAST_TERMS, LEAST_NODES = 3, 14
 HOLDS, FAILS, UNCLEAR = "holds", "fails", "unclear"
 Step: TypeAlias = tuple[tree.Node, str, tree.Node]
 
@@ -40,18 +41,31 @@ def link_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
         for sentence in passage.formulas:
             if sentence.read.formula.kind != "display":
                 continue
-            for chain in sentence.chains():
-                for left, relation, right in chain.links():
-                    if relation.word in (*LOW, *HIGH, *EQUAL) and _wide(left, right, len(chain.members)):
-                        step = (left, relation.word, right)
-                        yield from _judged(paper, scene, sentence, step, rules)
+            for step, members in _steps(sentence):
+                if _wide(step, members):
+                    yield from _judged(paper, scene, sentence, step, rules)
 
 
-def _wide(left: tree.Node, right: tree.Node, members: int) -> bool:
-    """Whether a step has enough terms that an accident is out of the question, and is not too long."""
-    nodes = sum(1 for side in (left, right) for _ in islice(side.walk(), MOST_NODES + 1))
-    terms = sum(len(p.terms) for side in (left, right) for p in side.walk() if isinstance(p, tree.Add))
-    return nodes <= MOST_NODES and terms >= LEAST_TERMS and (members > 2 or terms > LEAST_TERMS)
+def _steps(sentence: Sentence) -> Iterator[tuple[Step, int]]:
+    """The links of a display with the number of members of their chain; of what is equivalent, the two right sides."""
+    before: Statement | None = None
+    for chain in sentence.chains():
+        for left, relation, right in chain.links():
+            if relation.word in (*LOW, *HIGH, *EQUAL):
+                yield (left, relation.word, right), len(chain.members)
+        if before is not None and chain.word == "iff" and len(chain.members) == len(before.members) == 2:
+            if chain.members[0] == before.members[0] and chain.relations == before.relations:
+                yield (before.members[1], "==", chain.members[1]), 3
+        before = chain
+
+
+def _wide(step: Step, members: int) -> bool:
+    """Whether a step has enough parts that an accident is out of the question, and is not too long."""
+    sides = (step[0], step[2])
+    nodes = sum(1 for side in sides for _ in islice(side.walk(), MOST_NODES + 1))
+    terms = sum(len(p.terms) for side in sides for p in side.walk() if isinstance(p, tree.Add))
+    long = terms >= LEAST_TERMS or nodes >= LEAST_NODES
+    return nodes <= MOST_NODES and long and (members > 2 or terms > LEAST_TERMS)
 
 
 class _Draws:
@@ -80,9 +94,7 @@ def _judged(
             joint = f"{to_text(step[0])} {step[1]} {to_text(step[2])}"[:120]
             yield Judged("total", sentence.place, joint, "holds", f"on {FIRST} instances")
             return
-        if verdict == UNCLEAR:
-            return
-        if _settled(step, draws.first(3)):
+        if verdict == FAILS and _settled(step, draws.first(3)):
             tried.append(draws)
     for draws in tried:
         found = _mended(step, draws)
@@ -126,6 +138,8 @@ def _of_arrays(one: Instance, step: Step) -> str:
     except Unknown:
         return UNCLEAR
     if low.shape != high.shape:
+        return UNCLEAR
+    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
         return UNCLEAR
     size = max(float(np.max(np.abs(low))), float(np.max(np.abs(high))), one.peak)
     excess = float(np.max(np.abs(low - high)))
