@@ -17,7 +17,9 @@ from bilevel_verify.proofreading.joints.independence import independence_joints
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
+from bilevel_verify.proofreading.joints.plausible import plausible_joints
 from bilevel_verify.proofreading.joints.quoting import quoted_joints
+from bilevel_verify.proofreading.joints.spoken import spoken_joints
 from bilevel_verify.proofreading.joints.summing import added_joints, summed_joints
 from bilevel_verify.proofreading.joints.tables import table_joints
 from bilevel_verify.proofreading.promises.conclusions import conclusion_joints
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     carried_joints, base_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints,
     distinction_joints, exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
-    promised_order_joints,
+    promised_order_joints, plausible_joints, spoken_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,
