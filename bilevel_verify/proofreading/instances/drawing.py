@@ -27,7 +27,7 @@ SPREADS = (0.5, 2.5, 1.2)
 LARGEST_SUM = 12
 DIGITS = 9
 NORMS = ("norm", "norm_2", "dual_norm", "frobenius")
-KEPT = ("sum", "max", "min", "abs", "sqrt", "log", "exp", "floor", "ceil", "plus", "dot", "T", "inv", "component", *NORMS)
+KEPT = frozenset("sum max min abs sqrt log exp floor ceil plus dot T inv component".split()) | {*NORMS}
 """Functions with a meaning of their own; all others have free values."""
 UNKNOWN = ("O", "softO", "Theta", "Omega", "integral", "Piecewise", "argmin", "argmax", "prod", "matrix", "such_that",
            "indicator", "mode", "probability", "expectation", "E")  # fmt: skip
@@ -158,12 +158,22 @@ class Instance:
                 return self.value(self.rules[node], bound)
             finally:
                 self.depth -= 1
-        places = [self._number(index, bound) for index in node.indices]
-        at = ",".join(f"{place:.{DIGITS}g}" for place in places)
-        name = f"{node.base}[{at}]"
-        name = self.same.get(name, name)
         kind = self.kind(node)
-        return self._draw(kind if kind != "covector" else "vector", name, "")
+        return self._draw(kind if kind != "covector" else "vector", self._named(node, bound), "")
+
+    def _named(self, node: tree.Index, bound: Mapping[str, float]) -> str:
+        """An entry by the values of its indices; what the paper says to be equal has one name."""
+        places = [self._number(index, bound) for index in node.indices]
+        name = f"{node.base}[{','.join(f'{place:.{DIGITS}g}' for place in places)}]"
+        return self.same.get(name, name)
+
+    def set(self, node: tree.Node, value: float) -> None:
+        """Give a letter or an entry a value."""
+        if isinstance(node, tree.Letter):
+            self.values[node.name] = value
+        elif isinstance(node, tree.Index):
+            self.drawn[self._named(node, {}), ""] = value
+        self.known.clear()
 
     def _number(self, node: tree.Node, bound: Mapping[str, float]) -> float:
         return self.scalar(node, bound)

@@ -39,7 +39,8 @@ def edits(node: tree.Node, letters: tuple[str, ...], bases: tuple[str, ...], nam
     if isinstance(node, tree.Index):
         return
     for place, child in enumerate(node.children()):
-        if isinstance(child, tree.Tuple) or (place == 1 and isinstance(node, tree.Power) and isinstance(child, tree.Number)):
+        raised = isinstance(node, tree.Power) and place == 1 and isinstance(child, tree.Number)
+        if raised or isinstance(child, tree.Tuple):
             continue
         for one in edits(child, letters, bases, names):
             yield Edit(with_child(node, place, one.whole), one.old, one.new, one.sort)
@@ -53,7 +54,8 @@ def _of_values(node: tree.Node, letters: tuple[str, ...]) -> Iterator[tuple[tree
         case tree.Add(terms=terms):
             yield from _of_terms(node, terms, letters)
         case tree.Power(base=base, exponent=tree.Number(value=value)):
-            yield from ((tree.Power(base, tree.Number(v)), "exponent") for v in (value + 1, value - 1, value * 2) if v > 1)
+            steps = {v for v in (value + 1, value - 1, value * 2) if v > 1}
+            yield from ((tree.Power(base, tree.Number(v)), "exponent") for v in sorted(steps))
             yield base, "exponent"
         case tree.Call(function=name) if name in SIZED:
             yield tree.Power(node, tree.Number(TWO)), "exponent"
@@ -61,7 +63,9 @@ def _of_values(node: tree.Node, letters: tuple[str, ...]) -> Iterator[tuple[tree
             yield tree.Power(base, negated(exponent)), "exponent"
 
 
-def _of_terms(node: tree.Add, terms: tuple[tree.Node, ...], letters: tuple[str, ...]) -> Iterator[tuple[tree.Node, str]]:
+def _of_terms(
+    node: tree.Add, terms: tuple[tree.Node, ...], letters: tuple[str, ...]
+) -> Iterator[tuple[tree.Node, str]]:
     for place, term in enumerate(terms):
         changed = [(negated(term), "sign")]
         changed += [(tree.Multiply((tree.Number(f), term)), "number") for f in FACTORS]

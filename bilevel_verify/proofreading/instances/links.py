@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 LOW, HIGH, EQUAL = ("<=", "<"), (">=", ">"), ("==",)
 FIRST, DRAWS = 6, 40
 """Instances on which a printed step and a mended one must hold."""
+SMALL = 1e-9
+"""Sides that are smaller than this beside what stands in them tell nothing."""
 MOST_NODES = 170
 MOST_EDITS = 400
 LEAST_TERMS, LEAST_NODES = 3, 14
@@ -53,10 +55,15 @@ def _steps(sentence: Sentence) -> Iterator[tuple[Step, int]]:
         for left, relation, right in chain.links():
             if relation.word in (*LOW, *HIGH, *EQUAL):
                 yield (left, relation.word, right), len(chain.members)
-        if before is not None and chain.word == "iff" and len(chain.members) == len(before.members) == 2:
-            if chain.members[0] == before.members[0] and chain.relations == before.relations:
-                yield (before.members[1], "==", chain.members[1]), 3
+        if before is not None and chain.word == "iff" and _one_left_side(before, chain):
+            yield (before.members[1], "==", chain.members[1]), 3
         before = chain
+
+
+def _one_left_side(one: Statement, other: Statement) -> bool:
+    """Whether two relations of two members are about one quantity, in one direction."""
+    pairs = len(one.members) == len(other.members) == 2
+    return pairs and one.members[0] == other.members[0] and one.relations == other.relations
 
 
 def _wide(step: Step, members: int) -> bool:
@@ -71,8 +78,8 @@ def _wide(step: Step, members: int) -> bool:
 class _Draws:
     """Instances of a step under one choice of equations, drawn as they are asked for."""
 
-    def __init__(self, scene: Scene, step: Step, rules: Rules) -> None:
-        self.source = scene.draws((step[0], step[2]), rules)
+    def __init__(self, scene: Scene, step: Step, rules: Rules, place: int) -> None:
+        self.source = scene.draws((step[0], step[2]), rules, place)
         self.made: list[Instance] = []
 
     def first(self, number: int) -> list[Instance]:
@@ -88,7 +95,7 @@ def _judged(
     names = tuple(rule for rule in mine if not runs(rule))
     tried = []
     for chosen in dict.fromkeys([(), names, mine]):
-        draws = _Draws(scene, step, dict(chosen))
+        draws = _Draws(scene, step, dict(chosen), sentence.read.formula.n)
         verdict = _verdict(step, draws.first(FIRST))
         if verdict == HOLDS:
             joint = f"{to_text(step[0])} {step[1]} {to_text(step[2])}"[:120]
@@ -122,6 +129,8 @@ def _on(one: Instance, step: Step) -> str:
         low, high = one.scalar(left), one.scalar(right)
     except Unknown:
         return _of_arrays(one, step)
+    if max(abs(low), abs(high)) < SMALL * one.peak:
+        return UNCLEAR
     size = max(abs(low), abs(high), one.peak)
     excess = abs(low - high) if op in EQUAL else low - high if op in LOW else high - low
     return HOLDS if excess <= 1e-10 * size else FAILS if excess > 1e-7 * size else UNCLEAR

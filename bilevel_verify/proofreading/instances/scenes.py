@@ -1,4 +1,4 @@
-"""What an instance must respect where a formula stands: definitions, hypotheses and ranges of numbers, steps of runs."""
+"""What an instance must respect where a formula stands: definitions, hypotheses, ranges of numbers, steps of runs."""
 
 from __future__ import annotations
 
@@ -37,13 +37,20 @@ class Scene:
     define: Mapping[str, tree.Node]
     where: tuple[tree.Compare, ...]
     same: Mapping[str, str]
+    whole: frozenset[str] = frozenset()
+    bounds: tuple[tuple[int, tree.Compare], ...] = ()
 
-    def draws(self, sides: tuple[tree.Node, ...], rules: Rules) -> Iterator[Instance]:
-        """Instances that meet the conditions on the letters of some formulas, as long as some are found."""
-        nodes = (*sides, *rules, *rules.values())
-        numbers, running = self._numbers(nodes), frozenset(_whole(nodes))
+    def draws(self, sides: tuple[tree.Node, ...], rules: Rules, place: int = 0) -> Iterator[Instance]:
+        """Instances that meet the conditions on the letters of some formulas, as long as some are found.
+
+        ``place`` is the number of the formula that is judged: bounds of entries that are printed before it hold.
+        """
+        parts = {part for side in sides for part in side.walk() if isinstance(part, tree.Index)}
+        bounds = [c for n, c in self.bounds if n < place and any(side in parts for side in c.operands)]
+        nodes = (*sides, *rules, *rules.values(), *bounds)
+        numbers, running = self._numbers(nodes), self.whole | _whole(nodes)
         define = {n: v for n, v in self.define.items() if n in numbers - running}
-        where = [c for c in self.where if free_letters(c) & numbers]
+        where = [*(c for c in self.where if free_letters(c) & numbers), *bounds]
         kind = partial(kind_in, self.paper.notation)
         for seed in count():
             for turn in range(TRIES):
@@ -77,10 +84,7 @@ def _met(one: Instance, define: Mapping[str, tree.Node], where: list[tree.Compar
                 one.values[name] = _fresh(one, formula)
             open_ = [c for c in where if not _holds(one, c)]
             if not open_:
-                return all(
-                    abs(_fresh(one, formula) - _fresh(one, tree.Letter(n))) <= CLOSE * max(1.0, abs(_fresh(one, formula)))
-                    for n, formula in define.items()
-                )
+                return all(_link(one, tree.Letter(name), "==", formula) for name, formula in define.items())
             for condition in open_:
                 _forced(one, condition, random.Random(one.seed), define)
         return False
@@ -100,17 +104,20 @@ def _forced(one: Instance, condition: tree.Compare, source: random.Random, defin
     """A letter moved to where a condition that bounds it holds."""
     for left, op, right in zip(condition.operands, condition.operators, condition.operands[1:], strict=False):
         for letter, other, up in ((left, right, op in UPPER), (right, left, op in LOWER)):
-            free = isinstance(letter, tree.Letter) and letter.name not in define and letter.name not in one.whole
-            if free and isinstance(letter, tree.Letter) and op in (*UPPER, *LOWER, "==") and not _link(one, left, op, right):
+            if isinstance(letter, tree.Letter):
+                fixed = letter.name in define or letter.name in one.whole
+            else:
+                fixed = not isinstance(letter, tree.Index) or letter in one.rules
+            if fixed:
+                continue
+            if op in (*UPPER, *LOWER, "==") and not _link(one, left, op, right):
                 end = _fresh(one, other)
                 part = 1.0 if op in ("<=", ">=") and one.seed % 3 == 0 else source.uniform(0.05, 0.95)
-                if op == "==":
-                    one.values[letter.name] = end
-                elif end > 0:
-                    one.values[letter.name] = end * part if up else end / part
+                if end > 0:
+                    moved = end * part if up else end / part
                 else:
-                    one.values[letter.name] = end - part * (1 + abs(end)) if up else end + part * (1 + abs(end))
-                one.known.clear()
+                    moved = end - part * (1 + abs(end)) if up else end + part * (1 + abs(end))
+                one.set(letter, end if op == "==" else moved)
 
 
 def _holds(one: Instance, condition: tree.Compare) -> bool:
@@ -127,13 +134,15 @@ def _link(one: Instance, left: tree.Node, op: str, right: tree.Node) -> bool:
 
 
 def _whole(nodes: tuple[tree.Node, ...]) -> set[str]:
-    """Letters of indices and of ends of sums."""
+    """Letters of indices, of ends of sums, and of what is rounded."""
     found: set[str] = set()
     for part in (p for node in nodes for p in node.walk()):
         if isinstance(part, tree.Index):
             found = found.union(*(free_letters(i) for i in part.indices))
         elif isinstance(part, tree.Call) and (span := binder(part)) is not None:
             found |= free_letters(span[1]) | free_letters(span[2])
+        elif isinstance(part, tree.Call) and part.function in ("floor", "ceil"):
+            found |= {name for a in part.arguments for name in free_letters(a) if not isinstance(a, tree.Power)}
     return found
 
 
@@ -152,7 +161,20 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
         conditions += _inline(passage)
         define = {n: v for n, v in frame.define.items() if plain(v) and not has_order(v)}
         kept = [c for c in dict.fromkeys(conditions) if all(plain(m) and not has_order(m) for m in c.operands)]
-        yield passage, Scene(paper, define, tuple(kept), same)
+        nodes = tuple(node for sentence in passage.formulas for node in sentence.nodes())
+        yield passage, Scene(paper, define, tuple(kept), same, frozenset(_whole(nodes)), tuple(_bounds(paper, passage)))
+
+
+def _bounds(paper: Paper, passage: Passage) -> Iterator[tuple[int, tree.Compare]]:
+    """Displays that bound an entry of a sequence of numbers, with their place in the paper."""
+    for sentence in passage.formulas:
+        for chain in sentence.chains() if sentence.read.formula.kind == "display" else ():
+            if len(chain.members) != 2 or not chain.relations or chain.relations[0].word not in (*UPPER, *LOWER):
+                continue
+            left, right = chain.members
+            entry = isinstance(left, tree.Index) and kind_in(paper.notation, left) == "scalar"
+            if entry and left not in set(right.walk()) and not has_order(right):
+                yield sentence.read.formula.n, tree.Compare((left, right), (chain.relations[0].word,))
 
 
 def _inline(passage: Passage) -> Iterator[tree.Compare]:

@@ -21,13 +21,11 @@ from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.vocabulary import SCALAR_FUNCTIONS, VECTOR_FUNCTIONS
 
 NUMBER = r"(?:equation |inequalit(?:y|ies) |the inequality in )?\(?(\d+[a-z]?)\)?"
-WORKED = re.compile(
-    rf"\b(?:induction on|summing|sum up|telescoping)\s+{NUMBER}", re.I
-)
+WORKED = re.compile(rf"\b(?:induction on|summing|sum up|telescoping)\s+{NUMBER}", re.I)
 """Operations on one relation: the functions of what comes out stand in it."""
 CONDITION = re.compile(rf"\bconditions? on\s*{HOLE}\s*in\s+{NUMBER}", re.I)
 """``using the condition on g_i in (8)``: the quantity stands there."""
-KNOWN = frozenset({*SCALAR_FUNCTIONS, *VECTOR_FUNCTIONS, "sum", "prod", "norm_2", "dual_norm", "component", "O", "softO"})
+KNOWN = SCALAR_FUNCTIONS | VECTOR_FUNCTIONS | {"sum", "prod", "norm_2", "dual_norm", "component", "O", "softO"}
 ORDER = ("<=", "<", ">=", ">", "==")
 
 
@@ -72,14 +70,16 @@ def _brought(
     joint = f"{', '.join(sorted(new))} in the step that uses ({number})"
     mine = _of(cited)
     if new & mine:
-        yield Judged("citation", shown.place, joint, "holds" if new <= mine else "undecided", "" if new <= mine else "in part")
+        found = ("holds", "") if new <= mine else ("undecided", "it has part of them")
+        yield Judged("citation", shown.place, joint, *found)
         return
     other = _other(paper, shown, cited, clause, lambda s: new <= _of(s) and bool(gone & _of(s)))
     if other is None:
         yield Judged("citation", shown.place, joint, "undecided", "no numbered relation has them")
         return
     meant = other.read.formula.number
-    title = f"({number}) is cited for a step that brings in {', '.join(sorted(new))}; ({number}) has none of it, ({meant}) has"
+    brought = ", ".join(sorted(new))
+    title = f"({number}) is cited for a step that brings in {brought}; ({number}) has none of it, ({meant}) has"
     yield _refuted(shown, cited, other, number, title, joint)
 
 
@@ -129,7 +129,9 @@ def _about(paper: Paper, about: Sentence, number: str) -> Iterator[Judged]:
     yield Judged("citation", about.place, joint, "refuted", title, defect)
 
 
-def _other(paper: Paper, shown: Sentence, cited: Sentence, clause: Clause, fits: Callable[[Sentence], bool]) -> Sentence | None:
+def _other(
+    paper: Paper, shown: Sentence, cited: Sentence, clause: Clause, fits: Callable[[Sentence], bool]
+) -> Sentence | None:
     """The last numbered relation before a display that fits and is not cited in the same sentence."""
     named = {*numbered_in(clause.words)}
     found = None

@@ -1,7 +1,7 @@
-"""Constants of functions in words and in formulas: ``h is C-Lipschitz``, ``|h(x) - h(y)| <= C |x - y|``, ``|grad h| <= C``.
+"""Constants of functions in words and formulas: ``h is C-Lipschitz``, ``|h(x) - h(y)| <= C |x - y|``.
 
-Two constants of one property of one function that have the same letters and differ are told where they stand in one
-statement or right after each other; elsewhere a paper may give a better and a simpler one.
+A bound of the derivative is one, too. Two constants of one property of one function that have the same letters and
+differ are told where they stand right after each other; elsewhere a paper may give a better and a simpler one.
 """
 
 from __future__ import annotations
@@ -52,12 +52,14 @@ def _compared(one: _Fact, other: _Fact) -> Iterator[Judged]:
         first, second = form_of(one.value), form_of(other.value)
     except Formless:
         return
-    if first.terms == second.terms or tree.letters(one.value) != tree.letters(other.value) or first.order or second.order:
+    hidden = first.order or second.order or tree.letters(one.value) != tree.letters(other.value)
+    if hidden or first.terms == second.terms:
         return
     if not (near or strong):
         yield Judged("citation", other.sentence.place, joint, "undecided", "in different places")
         return
-    title = f"{one.subject} is {to_text(other.value)}-{one.sort} here, and {to_text(one.value)}-{one.sort} at {one.sentence.place}"
+    there = f"{to_text(one.value)}-{one.sort} at {one.sentence.place}"
+    title = f"{one.subject} is {to_text(other.value)}-{one.sort} here, and {there}"
     evidence = (f"{one.sentence.place}: {to_text_of(one.sentence)}", f"here: {to_text_of(other.sentence)}")
     defect = Defect("meaning", other.sentence.place, title, "changes a constant or a rate", other.sentence.latex,
                     evidence, f"spoken {joint}", other.sentence.unit)  # fmt: skip
@@ -97,11 +99,10 @@ def _lipschitz(inner: tree.Node, right: tree.Node) -> tuple[str, tree.Node] | No
     match inner:
         case tree.Call(function=name, arguments=(tree.Letter(),)) if name.startswith("grad_"):
             return name.removeprefix("grad_"), right
-        case tree.Add(terms=(tree.Call(function=f, arguments=(a,)), tree.Negate(operand=tree.Call(function=g, arguments=(b,))))) if (
-            f == g and isinstance(a, tree.Letter) and isinstance(b, tree.Letter)
-        ):
+        case tree.Add(terms=(tree.Call(function=f, arguments=(tree.Letter() as a,)), tree.Negate(operand=tree.Call(
+            function=g, arguments=(tree.Letter() as b,))))) if f == g:  # fmt: skip
+            factors = right.factors if isinstance(right, tree.Multiply) else ()
             distance = tree.Add((a, tree.Negate(b)))
-            match right:
-                case tree.Multiply(factors=(*rest, tree.Call(function=norm, arguments=(v,)))) if norm in NORMS and v == distance:
-                    return f, rest[0] if len(rest) == 1 else tree.Multiply(tuple(rest))
+            if factors and any(factors[-1] == tree.Call(norm, (distance,)) for norm in NORMS):
+                return f, factors[0] if len(factors) == 2 else tree.Multiply(factors[:-1])
     return None

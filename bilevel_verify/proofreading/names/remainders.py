@@ -13,12 +13,12 @@ from fractions import Fraction
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
-from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.proofreading.source import Paper
 
 NORMS = ("norm", "norm_2", "abs")
-LEAST = {(0, 1): (Fraction(2), Fraction(1, 2)), (0, 2): (Fraction(3), Fraction(1, 6)), (1, 2): (Fraction(2), Fraction(1, 2))}
-"""What is expanded (0 the function, 1 its gradient) and up to which order -> power and factor of the remainder."""
 HALF = Fraction(1, 2)
+LEAST = {(0, 1): (Fraction(2), HALF), (0, 2): (Fraction(3), Fraction(1, 6)), (1, 2): (Fraction(2), HALF)}
+"""What is expanded (0 the function, 1 its gradient) and up to which order -> power and factor of the remainder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,7 @@ def _judged(terms: list[_Term], sizes: list[_Term], free: bool) -> Iterator[str]
         yield from _expanded(level, values, slopes, sizes[0], bound)
 
 
+Bound = tuple[tree.Node, Fraction | None]
 Kind = tuple[int, str, tree.Node | None, tree.Node]
 """Order of the derivative, function, direction (None of a value) and point."""
 
@@ -87,13 +88,15 @@ def _kind(term: _Term) -> Kind | None:
                     ):
                         return 2, _derivative(name)[1], second, point
         case tree.MatrixMultiply(left=tree.MatrixMultiply(left=one, right=tree.Call(function=name, arguments=(point,))),
-                                 right=second) if _derivative(name)[0] == 2 and one == tree.Call("T", (second,)):  # fmt: skip
+            right=second) if one == tree.Call("T", (second,)) and _second(name):  # fmt: skip
             return 2, _derivative(name)[1], second, point
-        case tree.MatrixMultiply(left=tree.Call(function=name, arguments=(point,)), right=second) if (
-            _derivative(name)[0] == 2
-        ):
+        case tree.MatrixMultiply(left=tree.Call(function=name, arguments=(point,)), right=second) if _second(name):
             return 2, _derivative(name)[1], second, point
     return None
+
+
+def _second(name: str) -> bool:
+    return _derivative(name)[0] == 2
 
 
 def _derivative(name: str) -> tuple[int, str]:
@@ -104,7 +107,7 @@ def _derivative(name: str) -> tuple[int, str]:
 
 
 def _expanded(
-    level: int, values: list[_Term], slopes: list[tuple[_Term, Kind]], size: _Term, bound: tuple[tree.Node, Fraction | None]
+    level: int, values: list[_Term], slopes: list[tuple[_Term, Kind]], size: _Term, bound: Bound
 ) -> Iterator[str]:
     """One expansion: its slopes go from the second point to the first, its bound has the power of its order."""
     around = {k[3] for _, k in slopes}
@@ -120,19 +123,20 @@ def _expanded(
         return
     scale = -there[0][0].number
     step = tree.Add((there[0][1][3], tree.Negate(base)))
+    between = f"the points are {to_text(there[0][1][3])} and {to_text(base)}"
     for term, kind in slopes:
         if kind[2] is not None and not _parallel(kind[2], step):
-            yield f"the direction is {to_text(kind[2])}, and the points are {to_text(there[0][1][3])} and {to_text(base)}"
+            yield f"the direction is {to_text(kind[2])}, and {between}"
         want = scale * (HALF if kind[0] == 2 and level == 0 else 1)
         if kind[2] is not None and _parallel(kind[2], step) == 1 and abs(term.number) != abs(want):
             yield f"the term of order {kind[0] - level} has the factor {abs(term.number / scale)}"
     vector, power = bound
     if _parallel(vector, step) == 0:
-        yield f"its size is that of {to_text(vector)}, and the points are {to_text(there[0][1][3])} and {to_text(base)}"
+        yield f"its size is that of {to_text(vector)}, and {between}"
     least = LEAST[level, max(orders)]
     if power is not None and power != least[0] and power.denominator == 1:
         yield f"the power is {power}, and it is {least[0]} by its order"
-    elif power == least[0] and size.number < least[1] * abs(scale) and len(size.factors) == 2 and isinstance(size.factors[0], tree.Letter):
+    elif power == least[0] and size.number < least[1] * abs(scale) and len(size.factors) == 2:
         yield f"the factor is {size.number / abs(scale)}, and it is {least[1]} by its order"
 
 

@@ -20,7 +20,7 @@ from bilevel_verify.proofreading.source import PROMISES, Paper, Sentence
 
 Powers = dict[str, Fraction]
 RELATIONS = ("==", ":=", "<-", "<", "<=", ">", ">=")
-SAME = ("norm", "norm_2", "dual_norm", "frobenius", "abs", "T", "floor", "ceil", "plus", "component", "lambda_min", "lambda_max")
+SAME = frozenset("norm norm_2 dual_norm frobenius abs T floor ceil plus component lambda_min lambda_max".split())
 """Functions whose value has the scale of their first argument."""
 PLAIN = ("log", "exp", "sin", "cos", "count")
 UNKNOWN = ("O", "softO", "Theta", "Omega", "Piecewise", "such_that", "indicator", "mode", "matrix", "argmin", "argmax",
@@ -68,9 +68,10 @@ def scale_defects(paper: Paper) -> Iterator[Defect]:
 def _defect(row: Row, scale: Mapping[str, float], kept: int) -> Defect:
     left, right = (to_text(side) for side in row.sides)
     moved = ", ".join(f"{s} by s**{scale[s]:.4g}" for s in sorted(row.powers) if abs(scale[s]) > CLOSE)
-    title = f"the sides scale differently under a rescaling that {kept} other formulas keep: {left[:80]} and {right[:80]}"
-    evidence = (f"rescaled: {moved}", f"the one side over the other: s**{_value(row, scale):.4g}")
-    return Defect("shape", row.sentence.place, title.replace(f" {kept} other", " the other"), "local slip",
+    title = f"the sides scale differently under a rescaling that the other formulas keep: {left[:80]} and {right[:80]}"
+    evidence = (f"rescaled: {moved}", f"{kept} formulas keep it",
+                f"the one side over the other: s**{_value(row, scale):.4g}")  # fmt: skip
+    return Defect("shape", row.sentence.place, title, "local slip",
                   row.sentence.latex, evidence, f"scale {left} {right}", row.sentence.unit)  # fmt: skip
 
 

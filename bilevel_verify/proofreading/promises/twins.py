@@ -33,8 +33,9 @@ def twin_defects(paper: Paper) -> Iterator[Defect]:
         for one, other in combinations(places, 2):
             pair = frozenset({one[1], other[1]})
             if len(pair) == 2 and pair not in seen and one[0] is not other[0]:
-                seen.add(pair)
-                yield from _judged(left, one, other)
+                found = list(_judged(left, one, other))
+                seen |= {pair} if found else set()
+                yield from found
 
 
 def _tests(paper: Paper) -> Iterator[Defect]:
