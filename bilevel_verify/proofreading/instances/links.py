@@ -17,6 +17,7 @@ from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.instances.drawing import SPREADS, Instance, Unknown
 from bilevel_verify.proofreading.instances.edits import NAMES, Edit, edits
 from bilevel_verify.proofreading.instances.scenes import Rules, Scene, scenes
+from bilevel_verify.proofreading.joints.carrying import Bounded, bounds_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.nearly import about, equations, runs
 from bilevel_verify.proofreading.source import Paper, Sentence
@@ -37,15 +38,24 @@ Step: TypeAlias = tuple[tree.Node, str, tree.Node]
 
 
 def link_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
-    """Every step of the chains of displays."""
+    """Every step of the chains of displays, and of two bounds of one quantity the second from the first."""
     rules = equations(paper)
     for passage, scene in scenes(paper, draft):
+        before: list[Bounded] = []
         for sentence in passage.formulas:
             if sentence.read.formula.kind != "display":
                 continue
             for step, members in _steps(sentence):
                 if _wide(step, members):
                     yield from _judged(paper, scene, sentence, step, rules)
+            bounds = bounds_of(sentence)[-1:]
+            for one in bounds if passage.kind == "proof" else ():
+                for other in before:
+                    if other.left == one.left and other.op == one.op and other.op not in EQUAL:
+                        step = (other.right, one.op, one.right)
+                        if _wide(step, 3):
+                            yield from _judged(paper, scene, sentence, step, rules)
+            before = bounds
 
 
 def _steps(sentence: Sentence) -> Iterator[tuple[Step, int]]:

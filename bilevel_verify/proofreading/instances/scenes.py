@@ -159,10 +159,24 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
                 if end is not None:
                     conditions.append(tree.Compare((tree.Letter(name), end[0]), (ops[end[1]],)))
         conditions += _inline(passage)
-        define = {n: v for n, v in frame.define.items() if plain(v) and not has_order(v)}
+        define = {n: v for n, v in {**_chosen(passage), **frame.define}.items() if plain(v) and not has_order(v)}
         kept = [c for c in dict.fromkeys(conditions) if all(plain(m) and not has_order(m) for m in c.operands)]
         nodes = tuple(node for sentence in passage.formulas for node in sentence.nodes())
         yield passage, Scene(paper, define, tuple(kept), same, frozenset(_whole(nodes)), tuple(_bounds(paper, passage)))
+
+
+def _chosen(passage: Passage) -> dict[str, tree.Node]:
+    """Letters that the words of a proof set to a formula, each once: ``if we select lambda = T**-a``."""
+    found: dict[str, set[tree.Node]] = {}
+    for sentence in passage.formulas:
+        for chain in sentence.chains() if sentence.read.formula.kind == "inline" and passage.kind == "proof" else ():
+            if (
+                chain.relations
+                and chain.relations[0].word in ("==", ":=")
+                and isinstance(chain.members[0], tree.Letter)
+            ):
+                found.setdefault(chain.members[0].name, set()).add(chain.members[1])
+    return {n: v for n, values in found.items() if len(values) == 1 for v in values if n not in free_letters(v)}
 
 
 def _bounds(paper: Paper, passage: Passage) -> Iterator[tuple[int, tree.Compare]]:

@@ -65,7 +65,8 @@ def _long(node: tree.Node) -> bool:
 
 def _judged(left: tree.Node, one: Place, other: Place) -> Iterator[Defect]:
     found = list(changes(one[1], other[1]))
-    if len(found) != 1 and _line_and_text(one, other) and SAME.get(one[2], one[2]) == "==":
+    unlike = len(found) != 1 or found[0][0] == "other"
+    if unlike and _line_and_text(one, other) and SAME.get(one[2], one[2]) == "==":
         found = _but_names(one[1], other[1])
     if len(found) != 1 or sum(1 for _ in one[1].walk()) < LEAST_NODES:
         return
