@@ -57,6 +57,8 @@ def _of_values(node: tree.Node, letters: tuple[str, ...]) -> Iterator[tuple[tree
             steps = {v for v in (value + 1, value - 1, value * 2) if v > 1}
             yield from ((tree.Power(base, tree.Number(v)), "exponent") for v in sorted(steps))
             yield base, "exponent"
+        case tree.Divide(numerator=top, denominator=tree.Add() as bottom):
+            yield tree.Divide(top, tree.Power(bottom, tree.Number(TWO))), "exponent"
         case tree.Call(function=name) if name in SIZED:
             yield tree.Power(node, tree.Number(TWO)), "exponent"
         case tree.Power(base=base, exponent=exponent) if not isinstance(exponent, tree.Number):

@@ -79,9 +79,13 @@ class Scene:
 def _met(one: Instance, define: Mapping[str, tree.Node], where: list[tree.Compare]) -> bool:
     """Draw letters such that definitions and conditions hold."""
     try:
-        for _ in range(ROUNDS):
+        for turn in range(ROUNDS):
             for name, formula in define.items():
                 one.values[name] = _fresh(one, formula)
+            if not turn and one.seed % 3 == 0:  # at the ends of all ranges: there inequalities are sharp
+                for condition in where:
+                    _forced(one, condition, random.Random(one.seed), define, sharp=True)
+                continue
             open_ = [c for c in where if not _holds(one, c)]
             if not open_:
                 return all(_link(one, tree.Letter(name), "==", formula) for name, formula in define.items())
@@ -100,8 +104,10 @@ def _fresh(one: Instance, node: tree.Node) -> float:
     return one.scalar(node)
 
 
-def _forced(one: Instance, condition: tree.Compare, source: random.Random, define: Mapping[str, tree.Node]) -> None:
-    """A letter moved to where a condition that bounds it holds."""
+def _forced(
+    one: Instance, condition: tree.Compare, source: random.Random, define: Mapping[str, tree.Node], sharp: bool = False
+) -> None:
+    """A letter moved to where a condition that bounds it holds; ``sharp`` to the end of a range that takes it in."""
     for left, op, right in zip(condition.operands, condition.operators, condition.operands[1:], strict=False):
         for letter, other, up in ((left, right, op in UPPER), (right, left, op in LOWER)):
             if isinstance(letter, tree.Letter):
@@ -110,7 +116,9 @@ def _forced(one: Instance, condition: tree.Compare, source: random.Random, defin
                 fixed = not isinstance(letter, tree.Index) or letter in one.rules
             if fixed:
                 continue
-            if op in (*UPPER, *LOWER, "==") and not _link(one, left, op, right):
+            if sharp and (op not in ("<=", ">=") or tree.is_zero(other)):
+                continue
+            if op in (*UPPER, *LOWER, "==") and (sharp or not _link(one, left, op, right)):
                 end = _fresh(one, other)
                 part = 1.0 if op in ("<=", ">=") and one.seed % 3 == 0 else source.uniform(0.05, 0.95)
                 if end > 0:
@@ -159,6 +167,8 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
                 if end is not None:
                     conditions.append(tree.Compare((tree.Letter(name), end[0]), (ops[end[1]],)))
         conditions += _inline(passage)
+        home = paper.stated.get(passage.of) if passage.kind == "proof" else None
+        conditions += _inline(home) if home is not None else []
         define = {n: v for n, v in {**_chosen(passage), **frame.define}.items() if plain(v) and not has_order(v)}
         kept = [c for c in dict.fromkeys(conditions) if all(plain(m) and not has_order(m) for m in c.operands)]
         nodes = tuple(node for sentence in passage.formulas for node in sentence.nodes())

@@ -72,26 +72,39 @@ Kind = tuple[int, str, tree.Node | None, tree.Node]
 
 def _kind(term: _Term) -> Kind | None:
     """``f(a)``, ``<grad f(b), v>``, ``v^T hess f(b) v``; of gradients ``grad f(a)`` and ``hess f(b) v``."""
-    if len(term.factors) != 1:
-        return None
-    match term.factors[0]:
-        case tree.Call(function=name, arguments=(point,)):
+    if len(term.factors) == 2:
+        return _applied(tree.Multiply(term.factors))
+    match term.factors:
+        case (tree.Call(function="dot", arguments=(one, other)),):
+            return _paired(one, other) or _paired(other, one)
+        case (tree.Call(function=name, arguments=(point,)),):
             order, base = _derivative(name)
             return (order, base, None, point) if order < 2 else None
-        case tree.Call(function="dot", arguments=(one, other)):
-            for first, second in ((one, other), (other, one)):
-                match first:
-                    case tree.Call(function=name, arguments=(point,)) if _derivative(name)[0] == 1:
-                        return 1, _derivative(name)[1], second, point
-                    case tree.MatrixMultiply(left=tree.Call(function=name, arguments=(point,)), right=inner) if (
-                        _derivative(name)[0] == 2 and inner == second
-                    ):
-                        return 2, _derivative(name)[1], second, point
-        case tree.MatrixMultiply(left=tree.MatrixMultiply(left=one, right=tree.Call(function=name, arguments=(point,))),
-            right=second) if one == tree.Call("T", (second,)) and _second(name):  # fmt: skip
-            return 2, _derivative(name)[1], second, point
-        case tree.MatrixMultiply(left=tree.Call(function=name, arguments=(point,)), right=second) if _second(name):
-            return 2, _derivative(name)[1], second, point
+        case (tree.MatrixMultiply(left=tree.MatrixMultiply(left=one, right=hessian), right=second),):
+            found = _applied(tree.MatrixMultiply(hessian, second))
+            return found if one == tree.Call("T", (second,)) else None
+        case (tree.MatrixMultiply() as product,):
+            return _applied(product)
+    return None
+
+
+def _paired(one: tree.Node, other: tree.Node) -> Kind | None:
+    """An inner product of a gradient with a vector, or of a Hessian times a vector with that vector."""
+    if isinstance(one, tree.Call) and len(one.arguments) == 1 and _derivative(one.function)[0] == 1:
+        return 1, _derivative(one.function)[1], other, one.arguments[0]
+    found = _applied(one)
+    return found if found is not None and found[2] == other else None
+
+
+def _applied(node: tree.Node) -> Kind | None:
+    """A Hessian times a vector; a draft may read it as a product of two letters."""
+    match node:
+        case tree.MatrixMultiply(left=tree.Call(function=name, arguments=(point,)), right=vector) if _second(name):
+            return 2, _derivative(name)[1], vector, point
+        case tree.Multiply(factors=(vector, tree.Call(function=name, arguments=(point,)))) if _second(name):
+            return 2, _derivative(name)[1], vector, point
+        case tree.Multiply(factors=(tree.Call(function=name, arguments=(point,)), vector)) if _second(name):
+            return 2, _derivative(name)[1], vector, point
     return None
 
 
