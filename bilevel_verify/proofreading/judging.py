@@ -17,9 +17,7 @@ from bilevel_verify.proofreading.joints.independence import independence_joints
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
-from bilevel_verify.proofreading.joints.plausible import plausible_joints
 from bilevel_verify.proofreading.joints.quoting import quoted_joints
-from bilevel_verify.proofreading.joints.spoken import spoken_joints
 from bilevel_verify.proofreading.joints.summing import added_joints, summed_joints
 from bilevel_verify.proofreading.joints.tables import table_joints
 from bilevel_verify.proofreading.promises.conclusions import conclusion_joints
@@ -28,6 +26,8 @@ from bilevel_verify.proofreading.promises.promised_orders import promised_order_
 from bilevel_verify.proofreading.promises.special import special_joints
 from bilevel_verify.proofreading.promises.together import together_joints
 from bilevel_verify.proofreading.source import Paper
+from bilevel_verify.proofreading.words.constants import spoken_joints
+from bilevel_verify.proofreading.words.plausible import plausible_joints
 
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft

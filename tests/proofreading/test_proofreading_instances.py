@@ -1,4 +1,4 @@
-"""Steps on drawn instances, remainders, rescalings, and what a paper says twice: right as printed, told when changed."""
+"""Steps on drawn instances, remainders, rescalings, what a paper says twice: right as printed, told when changed."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def test_what_was_changed_is_told(name: str, tmp_path: Path) -> None:
 
 PAPER = r"""# A paper
 
-Let $L>0$, $B>0$, $\rho>0$, $\sigma>0$ and $\theta\in(0,1)$ be constants, let $h$ and $g$ be functions on $\mathbb{R}^d$, and let
+Let $L>0$, $B>0$, $\rho>0$, $\sigma>0$ and $\theta\in(0,1)$ be constants, let $h$ and $g$ be functions
+on $\mathbb{R}^d$, and let
 $x_0, x_1, \dots$ be vectors in $\mathbb{R}^d$ and $e_0, e_1, \dots$ the errors. Let $\eta=\frac1L$.
 
 **Algorithm 1** Steps with restarts
@@ -108,7 +109,8 @@ k\sum_{t=0}^{k-1}\|x_{t+1}-x_t\|^2>B^2.
 \tag{2}
 $$
 
-**Lemma 1.** The map $p(x)$ is $\frac{L}{2}$-Lipschitz, that is $\|p(x)-p(y)\|\le\frac{L}{2}\|x-y\|$ for all $x,y\in\mathbb{R}^d$.
+**Lemma 1.** The map $p(x)$ is $\frac{L}{2}$-Lipschitz, that is
+$\|p(x)-p(y)\|\le\frac{L}{2}\|x-y\|$ for all $x,y\in\mathbb{R}^d$.
 
 **Lemma 2.** For all $k\ge 0$ we have
 $$

@@ -31,8 +31,10 @@ class Edit:
 
 def edits(node: tree.Node, letters: tuple[str, ...], bases: tuple[str, ...], names: bool) -> Iterator[Edit]:
     """Every edit of a formula; with ``names`` also of indices, letters and ends of sums."""
-    for new, sort in _of_values(node, letters):
+    for new, sort in _of_values(node):
         yield Edit(new, node, new, sort)
+    if isinstance(node, tree.Add):
+        yield from _of_terms(node, letters)
     if names:
         for new in _of_names(node, letters, bases):
             yield Edit(new, node, new, NAMES)
@@ -46,13 +48,11 @@ def edits(node: tree.Node, letters: tuple[str, ...], bases: tuple[str, ...], nam
             yield Edit(with_child(node, place, one.whole), one.old, one.new, one.sort)
 
 
-def _of_values(node: tree.Node, letters: tuple[str, ...]) -> Iterator[tuple[tree.Node, str]]:
+def _of_values(node: tree.Node) -> Iterator[tuple[tree.Node, str]]:
     match node:
         case tree.Number(value=value):
             steps = {value + 1, value - 1, *(value * f for f in FACTORS)}
             yield from ((tree.Number(v), "number") for v in sorted(steps) if v > 0 and (v * 16).denominator == 1)
-        case tree.Add(terms=terms):
-            yield from _of_terms(node, terms, letters)
         case tree.Power(base=base, exponent=tree.Number(value=value)):
             steps = {v for v in (value + 1, value - 1, value * 2) if v > 1}
             yield from ((tree.Power(base, tree.Number(v)), "exponent") for v in sorted(steps))
@@ -65,9 +65,9 @@ def _of_values(node: tree.Node, letters: tuple[str, ...]) -> Iterator[tuple[tree
             yield tree.Power(base, negated(exponent)), "exponent"
 
 
-def _of_terms(
-    node: tree.Add, terms: tuple[tree.Node, ...], letters: tuple[str, ...]
-) -> Iterator[tuple[tree.Node, str]]:
+def _of_terms(node: tree.Add, letters: tuple[str, ...]) -> Iterator[Edit]:
+    """A term of a sum with another sign or factor."""
+    terms = node.terms
     for place, term in enumerate(terms):
         changed = [(negated(term), "sign")]
         changed += [(tree.Multiply((tree.Number(f), term)), "number") for f in FACTORS]
@@ -75,7 +75,7 @@ def _of_terms(
             changed += [(tree.Multiply((tree.Letter(name), term)), "letter"),
                         (tree.Divide(term, tree.Letter(name)), "letter")]  # fmt: skip
         for new, sort in changed:
-            yield replace(node, terms=(*terms[:place], new, *terms[place + 1 :])), sort
+            yield Edit(replace(node, terms=(*terms[:place], new, *terms[place + 1 :])), term, new, sort)
 
 
 def _of_names(node: tree.Node, letters: tuple[str, ...], bases: tuple[str, ...]) -> Iterator[tree.Node]:
