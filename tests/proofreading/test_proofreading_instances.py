@@ -212,3 +212,14 @@ def test_edits_undo_a_slip() -> None:
     assert parse("a - 1*b") in [one.whole for one in found]
     assert {one.sort for one in found} == {"number", "sign", "letter"}
     assert "names" in {one.sort for one in edits(parse("a - 2*b"), ("a", "b"), (), names=True)}
+
+
+def test_a_line_computes_what_its_relation_defines(tmp_path: Path) -> None:
+    text = PAPER.replace(
+        "8. $x_{-1}=x_k$", "8. Compute $v_k=q(x_k)$ according to (9)\n9. $x_{-1}=x_k$"
+    ) + (
+        "\nLet\n$$\np(x)=\\|x\\|^2+L\n\\tag{8}\n$$\nand\n$$\nq(x)=2\\|x\\|^2+L.\n\\tag{9}\n$$\n"
+    )  # fmt: skip
+    before, after = told(tmp_path, text), told(tmp_path, text.replace("according to (9)", "according to (8)"))
+    assert not any("(9) is cited for" in title for _, title in before)
+    assert any("(8) is cited for q" in title for _, title in after - before)

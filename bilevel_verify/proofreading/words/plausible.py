@@ -25,6 +25,8 @@ WORKED = re.compile(rf"\b(?:induction on|summing|sum up|telescoping)\s+{NUMBER}"
 """Operations on one relation: the functions of what comes out stand in it."""
 CONDITION = re.compile(rf"\bconditions? on\s*{HOLE}\s*in\s+{NUMBER}", re.I)
 """``using the condition on g_i in (8)``: the quantity stands there."""
+GIVEN = re.compile(rf"{HOLE}\s*,?\s*according to\s+{NUMBER}", re.I)
+"""``Compute g_t = G(x_t) according to (5)``: the relation is about that function."""
 KNOWN = SCALAR_FUNCTIONS | VECTOR_FUNCTIONS | {"sum", "prod", "norm_2", "dual_norm", "component", "O", "softO"}
 ORDER = ("<=", "<", ">=", ">", "==")
 
@@ -43,6 +45,41 @@ def plausible_joints(paper: Paper) -> Iterator[Judged]:
         for said in CONDITION.finditer(clause.words):
             about = clause.formulas[clause.words[: said.end()].count(HOLE) - 1]
             yield from _about(paper, about, said[1])
+    yield from _in_algorithms(paper)
+
+
+def _in_algorithms(paper: Paper) -> Iterator[Judged]:
+    """Lines that compute a function as a numbered relation says."""
+    for passage in paper.passages if paper.numbered else ():
+        if passage.kind != "algorithm":
+            continue
+        for said in GIVEN.finditer(passage.words):
+            place, cited = passage.words[: said.start()].count(HOLE), paper.numbered.get(said[1])
+            if cited is None or place >= len(passage.formulas):
+                continue
+            line = passage.formulas[place]
+            names = {c.members[1].function for c in line.chains() if len(c.members) == 2
+                     and isinstance(c.members[1], tree.Call)} - KNOWN  # fmt: skip
+            yield from _computed(paper, line, names, cited, said[1])
+
+
+def _computed(paper: Paper, line: Sentence, names: set[str], cited: Sentence, number: str) -> Iterator[Judged]:
+    if len(names) != 1 or not cited.read.statements:
+        return
+    joint = f"{', '.join(names)} according to ({number})"
+    others = [n for n, s in paper.numbered.items() if names <= _defined(s)]
+    if names <= _defined(cited) or not others:
+        yield Judged("citation", line.place, joint, "holds" if names <= _defined(cited) else "undecided",
+                     "" if names <= _defined(cited) else "no relation defines it")  # fmt: skip
+        return
+    title = f"({number}) is cited for {', '.join(names)}; it defines something else, ({others[0]}) defines it"
+    yield _refuted(line, cited, paper.numbered[others[0]], number, title, joint)
+
+
+def _defined(sentence: Sentence) -> set[str]:
+    """Functions that are the left side of an equation of a formula."""
+    firsts = (c.members[0] for c in sentence.chains() if c.relations and c.relations[0].word in ("==", ":="))
+    return {first.function for first in firsts if isinstance(first, tree.Call)}
 
 
 def _used(paper: Paper, clause: Clause, said: re.Match[str]) -> Iterator[Judged]:
