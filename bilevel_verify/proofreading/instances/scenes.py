@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from bilevel_verify.theorems.rewrite import free_letters, has_order
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
 
-TRIES, ROUNDS = 6, 4
+TRIES, ROUNDS, LEAST_VOTES = 6, 4, 3
 CLOSE = 1e-9
 UPPER, LOWER = ("<", "<="), (">", ">=")
 Rules = Mapping[tree.Node, tree.Node]
@@ -39,6 +39,12 @@ class Scene:
     same: Mapping[str, str]
     whole: frozenset[str] = frozenset()
     bounds: tuple[tuple[int, tree.Compare], ...] = ()
+    vectors: frozenset[str] = frozenset()
+
+    def kind(self, node: tree.Node) -> str:
+        """Kind of a letter, entry or value of a function."""
+        name = node.base if isinstance(node, tree.Index) else node.name if isinstance(node, tree.Letter) else ""
+        return "vector" if name in self.vectors else kind_in(self.paper.notation, node)
 
     def draws(self, sides: tuple[tree.Node, ...], rules: Rules, place: int = 0) -> Iterator[Instance]:
         """Instances that meet the conditions on the letters of some formulas, as long as some are found.
@@ -51,10 +57,9 @@ class Scene:
         numbers, running = self._numbers(nodes), self.whole | _whole(nodes)
         define = {n: v for n, v in self.define.items() if n in numbers - running}
         where = [*(c for c in self.where if free_letters(c) & numbers), *bounds]
-        kind = partial(kind_in, self.paper.notation)
         for seed in count():
             for turn in range(TRIES):
-                one = Instance(seed + 1000 * turn, kind, rules=rules, same=self.same, whole=running)
+                one = Instance(seed + 1000 * turn, self.kind, rules=rules, same=self.same, whole=running)
                 if _met(one, define, where):
                     yield one
                     break
@@ -157,6 +162,7 @@ def _whole(nodes: tuple[tree.Node, ...]) -> set[str]:
 def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
     """Every passage with what is in force in it."""
     same = {_named(a): _named(b) for a, b in same_entries(paper).items()}
+    vectors = _vectors(paper)
     for number, passage in enumerate(paper.passages):
         frame = frame_of(draft, number)
         scope = draft.scopes.of(number)
@@ -172,7 +178,21 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
         define = {n: v for n, v in {**_chosen(passage), **frame.define}.items() if plain(v) and not has_order(v)}
         kept = [c for c in dict.fromkeys(conditions) if all(plain(m) and not has_order(m) for m in c.operands)]
         nodes = tuple(node for sentence in passage.formulas for node in sentence.nodes())
-        yield passage, Scene(paper, define, tuple(kept), same, frozenset(_whole(nodes)), tuple(_bounds(paper, passage)))
+        yield (
+            passage,
+            Scene(paper, define, tuple(kept), same, frozenset(_whole(nodes)), tuple(_bounds(paper, passage)), vectors),
+        )
+
+
+def _vectors(paper: Paper) -> frozenset[str]:
+    """Sequences that are guessed to be matrices, and are added to vectors again and again: ``w`` of another section."""
+    votes: Counter[str] = Counter()
+    for part in (p for s in paper.sentences for node in s.nodes() for p in node.walk() if isinstance(p, tree.Add)):
+        plain_terms = [t.operand if isinstance(t, tree.Negate) else t for t in part.terms]
+        kinds = {t.base: kind_in(paper.notation, t) for t in plain_terms if isinstance(t, tree.Index)}
+        if "vector" in kinds.values():
+            votes.update(name for name, kind in kinds.items() if kind == "matrix")
+    return frozenset(name for name, times in votes.items() if times >= LEAST_VOTES)
 
 
 def _chosen(passage: Passage) -> dict[str, tree.Node]:
