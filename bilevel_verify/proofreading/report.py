@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from bilevel_verify.proofreading.algorithms.counting import count_defects
 from bilevel_verify.proofreading.algorithms.reading import Algorithm, algorithm_defects, algorithms_of
 from bilevel_verify.proofreading.defect import Defect, Group, grouped
+from bilevel_verify.proofreading.instances.remainders import remainder_defects
+from bilevel_verify.proofreading.instances.scales import scale_defects
 from bilevel_verify.proofreading.joints.cases import case_defects
 from bilevel_verify.proofreading.joints.citations import citation_defects
 from bilevel_verify.proofreading.joints.judged import Judged
@@ -25,8 +27,6 @@ from bilevel_verify.proofreading.names.hapax import letter_defects
 from bilevel_verify.proofreading.names.idle import idle_defects
 from bilevel_verify.proofreading.names.indices import index_defects
 from bilevel_verify.proofreading.names.meanings import meaning_defects
-from bilevel_verify.proofreading.names.remainders import remainder_defects
-from bilevel_verify.proofreading.names.scales import scale_defects
 from bilevel_verify.proofreading.names.shapes import shape_defects
 from bilevel_verify.proofreading.promises.hypotheses import consistency
 from bilevel_verify.proofreading.promises.quantified import quantified_defects

@@ -13,9 +13,9 @@ from bilevel_verify.drafting.draft import draft
 from bilevel_verify.language import parse, tree
 from bilevel_verify.latex import Notation
 from bilevel_verify.manuscript.opaque import kind_in
+from bilevel_verify.proofreading.instances import scales
 from bilevel_verify.proofreading.instances.drawing import Instance, Unknown
 from bilevel_verify.proofreading.instances.edits import edits
-from bilevel_verify.proofreading.names import scales
 from bilevel_verify.proofreading.source import paper_of_draft
 
 CHANGED = {

@@ -1,1 +1,1 @@
-"""Steps of a paper on drawn instances: letters as numbers, vectors and matrices, functions as free values."""
+"""What formulas say on instances: steps on drawn numbers and vectors, remainders, rescalings."""

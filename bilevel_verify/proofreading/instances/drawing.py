@@ -219,7 +219,9 @@ class Instance:
             case "T", [inner]:
                 return np.transpose(inner) if isinstance(inner, np.ndarray) else inner
             case "inv", [inner]:
-                return np.linalg.inv(inner) if isinstance(inner, np.ndarray) else 1 / inner
+                return (
+                    np.asarray(np.linalg.inv(inner), dtype=np.float64) if isinstance(inner, np.ndarray) else 1 / inner
+                )
             case "component", [vector, place] if isinstance(vector, np.ndarray) and vector.ndim == 1:
                 return float(vector[int(self._plain(place)) % SIZE])
             case "max" | "min", [*_]:

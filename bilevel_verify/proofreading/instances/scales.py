@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
@@ -110,11 +111,12 @@ def _scaling(rows: Sequence[Row], name: str, symbols: Sequence[str]) -> dict[str
     place = {s: n for n, s in enumerate(symbols)}
     entries = [(r, place[s], float(p)) for r, row in enumerate(rows) for s, p in row.powers.items()]
     at, where, values = zip(*entries, strict=True)
-    matrix = coo_array((values, (at, where)), shape=(len(rows), len(symbols))).tocsr()
-    eye = identity(len(rows), format="csr")
+    matrix: Any = coo_array((values, (at, where)), shape=(len(rows), len(symbols))).tocsr()
+    eye: Any = identity(len(rows), format="csr")
     cost = np.concatenate([np.zeros(len(symbols)), np.ones(2 * len(rows))])
     bounds = [(1.0, 1.0) if s == name else (-12.0, 12.0) for s in symbols] + [(0.0, None)] * (2 * len(rows))
-    found = linprog(cost, A_eq=hstack([matrix, -eye, eye]), b_eq=np.zeros(len(rows)), bounds=bounds, method="highs")
+    table: Any = hstack([matrix, -eye, eye])
+    found = linprog(cost, A_eq=table, b_eq=np.zeros(len(rows)), bounds=bounds, method="highs")
     return None if found.x is None else {s: float(found.x[n]) for s, n in place.items()}
 
 
