@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from bilevel_verify.proofreading.algorithms.counting import count_defects
 from bilevel_verify.proofreading.algorithms.reading import Algorithm, algorithm_defects, algorithms_of
 from bilevel_verify.proofreading.defect import Defect, Group, grouped
+from bilevel_verify.proofreading.instances.remainders import remainder_defects
+from bilevel_verify.proofreading.instances.scales import scale_defects
 from bilevel_verify.proofreading.joints.cases import case_defects
 from bilevel_verify.proofreading.joints.citations import citation_defects
 from bilevel_verify.proofreading.joints.judged import Judged
@@ -40,6 +42,7 @@ PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
     index_defects, end_defects, meaning_defects, letter_defects, shape_defects, decoration_defects,
     step_defects, quantified_defects, closed_form_defects, least_defects, named_place_defects,
     citation_defects, case_defects, total_defects, nearly_equal_defects, twin_defects, idle_defects,
+    remainder_defects, scale_defects,
 )  # fmt: skip
 
 

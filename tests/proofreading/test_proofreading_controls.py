@@ -20,7 +20,7 @@ READ = {
     "fsba": ["index", "unassigned"],
     "ragd-gs": ["shape", "outside"],
     "rahgd": ["index", "index", "shape", "shape"],
-    "restarted-agd-hb": ["meaning"],
+    "restarted-agd-hb": ["index", "meaning"],
 }
 """Kinds of the findings of each paper; every one was read against the paper and is a defect of the print."""
 

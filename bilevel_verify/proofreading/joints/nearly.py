@@ -53,7 +53,7 @@ class _Step:
         self.equal, self.names = False, ""
         letters = {name for side in (left, right, *(r for _, r in rules)) for name in tree.letters(side)}
         positive = dict.fromkeys(letters, POSITIVE)
-        names = tuple(rule for rule in rules if not _runs(rule))
+        names = tuple(rule for rule in rules if not runs(rule))
         for chosen in dict.fromkeys([(), names, *((*names, rule) for rule in rules), rules]):
             forms, table = Forms(partial(kind_in, notation), positive), dict(chosen)
             one, two = (_value(forms, _put_in(side, table)) for side in (left, right))
@@ -89,7 +89,7 @@ def _less(one: Linear, other: Linear) -> Linear:
 
 def nearly_equal_defects(paper: Paper) -> Iterator[Defect]:
     """Every equation between neighbours of the chains of displays."""
-    rules = _equations(paper)
+    rules = equations(paper)
     for sentence in paper.sentences:
         if sentence.read.formula.kind != "display":
             continue
@@ -102,7 +102,7 @@ def nearly_equal_defects(paper: Paper) -> Iterator[Defect]:
 
 def _judged(paper: Paper, sentence: Sentence, left: tree.Node, right: tree.Node, rules: list[Rule]) -> Iterator[Defect]:
     yield from _factor(sentence, left, right)
-    step = _Step(paper.notation, _about(paper, (left, right), rules), left, right)
+    step = _Step(paper.notation, about(paper, (left, right), rules), left, right)
     if step.equal or not step.choices:
         return
     found = [
@@ -141,7 +141,7 @@ def _plain(node: tree.Node) -> bool:
     return len(parts) <= MOST_NODES and not hard and called.count("sum") < 2 and not {*HARD} & {*called}
 
 
-def _equations(paper: Paper) -> list[Rule]:
+def equations(paper: Paper) -> list[Rule]:
     """Entries of sequences that the paper sets equal to a formula."""
     found: dict[Rule, None] = {}
     for sentence in paper.sentences:
@@ -153,7 +153,7 @@ def _equations(paper: Paper) -> list[Rule]:
     return list(found)
 
 
-def _about(paper: Paper, sides: tuple[tree.Node, tree.Node], rules: list[Rule]) -> tuple[Rule, ...]:
+def about(paper: Paper, sides: tuple[tree.Node, tree.Node], rules: list[Rule]) -> tuple[Rule, ...]:
     """The equations of the entries of two sides, at their indices."""
     entries = list(dict.fromkeys(p for side in sides for p in side.walk() if isinstance(p, tree.Index)))
     found: dict[tree.Index, tree.Node] = {}
@@ -170,7 +170,7 @@ def _about(paper: Paper, sides: tuple[tree.Node, tree.Node], rules: list[Rule]) 
     return tuple(found.items())[:MOST_RULES]
 
 
-def _runs(rule: Rule) -> bool:
+def runs(rule: Rule) -> bool:
     """Whether an equation is a step of a sequence, and not the name of a formula."""
     return any(isinstance(part, tree.Index) and part.base == rule[0].base for part in rule[1].walk())
 

@@ -154,10 +154,17 @@ def _ended(
             yield Judged("total", stated.place, joint, "holds")
             return
         plain, how = difference
+        plain = plain or _proportional(want, got)
         if plain and bound is shown[-1][1] and tree.letters(want_side) == tree.letters(got_side):
             broken = _defect(name, "the bound", stated, sentence, joint, how, want, got)
         reason = reason or how
     yield broken or Judged("total", stated.place, joint, "undecided", reason)
+
+
+def _proportional(want: Form, got: Form) -> bool:
+    """Whether two sums differ by one number as a whole: neither follows from the other, whatever their sign."""
+    ratios = {got.terms[m] / c for m, c in want.terms.items()} if want.terms.keys() == got.terms.keys() else set()
+    return len(want.terms) > 1 and len(ratios) == 1 and not want.order and not got.order
 
 
 def _written_out(node: tree.Node, define: Written) -> tree.Node:

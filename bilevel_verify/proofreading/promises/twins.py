@@ -12,7 +12,7 @@ from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.source import Paper, Sentence
 
 SAME = {"<-": "==", ":=": "=="}
-LEAST_NODES = 6
+LEAST_NODES, LONG, MOST_NAMES = 6, 10, 2
 EXTREMES = ("min", "max", "argmin", "argmax")
 Place = tuple[Sentence, tree.Node, str]
 Change = tuple[str, tree.Node, tree.Node]
@@ -27,28 +27,107 @@ def twin_defects(paper: Paper) -> Iterator[Defect]:
                 word = chain.relations[0].word
                 key = chain.members[0], SAME.get(word, word)
                 table.setdefault(key, []).append((sentence, chain.members[1], word))
+    yield from _tests(paper)
     for (left, _), places in table.items():
         seen: set[frozenset[tree.Node]] = set()
         for one, other in combinations(places, 2):
             pair = frozenset({one[1], other[1]})
             if len(pair) == 2 and pair not in seen and one[0] is not other[0]:
-                seen.add(pair)
-                yield from _judged(left, one, other)
+                found = list(_judged(left, one, other))
+                seen |= {pair} if found else set()
+                yield from found
+
+
+def _tests(paper: Paper) -> Iterator[Defect]:
+    """A test of an algorithm that the text prints, too, with one number or end of a sum that is another one."""
+    every = [(s, c) for s in paper.sentences for c in s.chains()
+             if len(c.members) == 2 and c.relations and c.relations[0].word in ("<", "<=", ">", ">=")]  # fmt: skip
+    lines = [(s, c) for s, c in every if s.read.formula.kind == "algorithm-line"]
+    texts = [(s, c) for s, c in every if s.read.formula.kind != "algorithm-line"]
+    for sentence, chain in lines:
+        found = []
+        for other, printed in texts:
+            if printed.relations[0].word == chain.relations[0].word and _long(chain.members[0]):
+                pairs = zip(chain.members, printed.members, strict=True)
+                found.append((other, [one for a, b in pairs for one in changes(a, b)]))
+        if any(not diff for _, diff in found):
+            continue
+        for other, diff in found:
+            if len(diff) == 1 and (diff[0][0] == "number" or (diff[0][0] == "index" and len(found) == 1)):
+                title = f"the test has {to_text(diff[0][1])} here, and {to_text(diff[0][2])} in {other.place}"
+                yield Defect("meaning", sentence.place, title, "local slip", sentence.latex,
+                             (f"{other.place}: {to_text_of(other)}",), f"test {title}", sentence.unit)  # fmt: skip
+
+
+def _long(node: tree.Node) -> bool:
+    return sum(1 for _ in node.walk()) > LEAST_NODES
 
 
 def _judged(left: tree.Node, one: Place, other: Place) -> Iterator[Defect]:
     found = list(changes(one[1], other[1]))
+    unlike = len(found) != 1 or found[0][0] == "other"
+    if unlike and _line_and_text(one, other) and SAME.get(one[2], one[2]) == "==":
+        found = _but_names(one[1], other[1])
     if len(found) != 1 or sum(1 for _ in one[1].walk()) < LEAST_NODES:
         return
     what, here, there = found[0]
     defined = one[2] == other[2] == ":="
-    if what not in ("index", "function", "member") and not (what == "letter" and defined):
+    said = what in ("index", "function", "member") or (what == "letter" and defined)
+    if not said and not (what in ("number", "sign") and _one_thing(left, one, other)):
         return
     sentence, first = other[0], one[0]
     title = f"{to_text(left)} has {to_text(there)} here, and {to_text(here)} in {first.place}"
     yield Defect("meaning", sentence.place, title, "local slip", sentence.latex,
                  (f"{first.place}: {to_text_of(first)}", f"here: {to_text_of(sentence)}"),
                  f"twin {title}", sentence.unit)  # fmt: skip
+
+
+def _line_and_text(one: Place, other: Place) -> bool:
+    """Whether one place is a line of an algorithm and the other is not, or both are lines that minimise."""
+    lines = [place[0].read.formula.kind == "algorithm-line" for place in (one, other)]
+    least = all(isinstance(place[1], tree.Call) and place[1].function == "argmin" for place in (one, other))
+    return lines[0] != lines[1] or (all(lines) and least)
+
+
+def _but_names(one: tree.Node, other: tree.Node) -> list[Change]:
+    """The numbers and signs in which two long formulas differ, if besides them at most two names do."""
+    found = list(_loosely(one, other))
+    named = [change for change in found if change[0] == "name"]
+    rest = [change for change in found if change[0] != "name"]
+    return rest if len(named) <= MOST_NAMES and sum(1 for _ in one.walk()) >= LONG else []
+
+
+def _loosely(one: tree.Node, other: tree.Node) -> Iterator[Change]:
+    """Where two trees differ, names of functions, letters and sequences with what stands in them looked into."""
+    match one, other:
+        case _ if one == other:
+            return
+        case tree.Call(function=f, arguments=u), tree.Call(function=g, arguments=v) if f != g and len(u) == len(v):
+            yield "name", one, other
+            for a, b in zip(u, v, strict=True):
+                yield from _loosely(a, b)
+        case tree.Letter() | tree.Index(), tree.Letter() | tree.Index():
+            yield "name", one, other
+        case tree.Number() | tree.Negate(), _:
+            yield from changes(one, other)
+        case _ if type(one) is type(other) and not isinstance(one, tree.Number):
+            parts = list(one.children()), list(other.children())
+            if len(parts[0]) != len(parts[1]):
+                yield "other", one, other
+                return
+            for a, b in zip(*parts, strict=True):
+                yield from _loosely(a, b)
+        case _:
+            yield from changes(one, other)
+
+
+def _one_thing(left: tree.Node, one: Place, other: Place) -> bool:
+    """Whether two equations are about one step: a line of an algorithm and the text, a statement and its proof."""
+    lines = [place[0].read.formula.kind == "algorithm-line" for place in (one, other)]
+    same = one[0].read.formula.statement and one[0].read.formula.statement == other[0].read.formula.statement
+    equal = all(SAME.get(place[2], place[2]) == "==" for place in (one, other))
+    both = lines[0] != lines[1] or bool(same) or _line_and_text(one, other)
+    return equal and isinstance(left, tree.Index) and both
 
 
 def changes(one: tree.Node, other: tree.Node) -> Iterator[Change]:
@@ -58,6 +137,10 @@ def changes(one: tree.Node, other: tree.Node) -> Iterator[Change]:
     match one, other:
         case tree.Letter(), tree.Letter():
             yield "letter", one, other
+        case tree.Number(), tree.Number():
+            yield "number", one, other
+        case (tree.Negate(operand=inner), rest) | (rest, tree.Negate(operand=inner)) if inner == rest:
+            yield "sign", one, other
         case tree.Index(base=a, indices=i), tree.Index(base=b, indices=j) if len(i) == len(j):
             shifted = all(tree.letters(x) == tree.letters(y) for x, y in zip(i, j, strict=True))
             yield "letter" if a != b and i == j else "index" if a == b and shifted else "other", one, other

@@ -1,0 +1,1 @@
+"""What formulas say on instances: steps on drawn numbers and vectors, remainders, rescalings."""

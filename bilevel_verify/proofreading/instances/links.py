@@ -1,0 +1,223 @@
+"""A step of a chain that fails on instances, and with one small thing changed holds on all of them.
+
+Steps that rest on a property of the functions fail on instances, too, since these know no property; but no change of a
+factor, sign, exponent or index makes them hold on all. A step that such a change mends was meant so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
+
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.latex import Statement
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.instances.drawing import SPREADS, Instance, Unknown
+from bilevel_verify.proofreading.instances.edits import NAMES, Edit, edits
+from bilevel_verify.proofreading.instances.scenes import Rules, Scene, scenes
+from bilevel_verify.proofreading.joints.carrying import Bounded, bounds_of
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.nearly import about, equations, runs
+from bilevel_verify.proofreading.source import Paper, Sentence
+
+if TYPE_CHECKING:
+    from bilevel_verify.drafting.draft import Draft
+
+LOW, HIGH, EQUAL = ("<=", "<"), (">=", ">"), ("==",)
+FIRST, DRAWS = 6, 40
+"""Instances on which a printed step and a mended one must hold."""
+SMALL = 1e-9
+"""Sides that are smaller than this beside what stands in them tell nothing."""
+MOST_NODES = 170
+MOST_EDITS = 400
+LEAST_TERMS, LEAST_NODES = 3, 14
+HOLDS, FAILS, UNCLEAR = "holds", "fails", "unclear"
+Step: TypeAlias = tuple[tree.Node, str, tree.Node]
+
+
+def link_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
+    """Every step of the chains of displays, and of two bounds of one quantity the second from the first."""
+    rules = equations(paper)
+    for passage, scene in scenes(paper, draft):
+        before: list[Bounded] = []
+        for sentence in passage.formulas:
+            if sentence.read.formula.kind != "display":
+                continue
+            for step, members in _steps(sentence):
+                if _wide(step, members):
+                    yield from _judged(paper, scene, sentence, step, rules)
+            bounds = bounds_of(sentence)[-1:]
+            for one in bounds if passage.kind == "proof" else ():
+                for other in before:
+                    if other.left == one.left and other.op == one.op and other.op not in EQUAL:
+                        step = (other.right, one.op, one.right)
+                        if _wide(step, 3):
+                            yield from _judged(paper, scene, sentence, step, rules)
+            before = bounds
+
+
+def _steps(sentence: Sentence) -> Iterator[tuple[Step, int]]:
+    """The links of a display with the number of members of their chain; of what is equivalent, the two right sides."""
+    before: Statement | None = None
+    for chain in sentence.chains():
+        for left, relation, right in chain.links():
+            if relation.word in (*LOW, *HIGH, *EQUAL):
+                yield (left, relation.word, right), len(chain.members)
+        if before is not None and chain.word == "iff" and _one_left_side(before, chain):
+            yield (before.members[1], "==", chain.members[1]), 3
+        before = chain
+
+
+def _one_left_side(one: Statement, other: Statement) -> bool:
+    """Whether two relations of two members are about one quantity, in one direction."""
+    pairs = len(one.members) == len(other.members) == 2
+    return pairs and one.members[0] == other.members[0] and one.relations == other.relations
+
+
+def _wide(step: Step, members: int) -> bool:
+    """Whether a step has enough parts that an accident is out of the question, and is not too long."""
+    sides = (step[0], step[2])
+    nodes = sum(1 for side in sides for _ in islice(side.walk(), MOST_NODES + 1))
+    terms = sum(len(p.terms) for side in sides for p in side.walk() if isinstance(p, tree.Add))
+    long = terms >= LEAST_TERMS or nodes >= LEAST_NODES
+    return nodes <= MOST_NODES and long and (members > 2 or terms > LEAST_TERMS)
+
+
+class _Draws:
+    """Instances of a step under one choice of equations, drawn as they are asked for."""
+
+    def __init__(self, scene: Scene, step: Step, rules: Rules, place: int) -> None:
+        self.source = scene.draws((step[0], step[2]), rules, place)
+        self.made: list[Instance] = []
+
+    def first(self, number: int) -> list[Instance]:
+        """The first of them; fewer where no more are found."""
+        self.made += islice(self.source, max(number - len(self.made), 0))
+        return self.made[:number]
+
+
+def _judged(
+    paper: Paper, scene: Scene, sentence: Sentence, step: Step, rules: list[tuple[tree.Index, tree.Node]]
+) -> Iterator[Judged]:
+    mine = about(paper, (step[0], step[2]), rules)
+    names = tuple(rule for rule in mine if not runs(rule))
+    tried = []
+    for chosen in dict.fromkeys([(), names, mine]):
+        draws = _Draws(scene, step, dict(chosen), sentence.read.formula.n)
+        verdict = _verdict(step, draws.first(FIRST))
+        if verdict == HOLDS:
+            joint = f"{to_text(step[0])} {step[1]} {to_text(step[2])}"[:120]
+            yield Judged("total", sentence.place, joint, "holds", f"on {FIRST} instances")
+            return
+        if verdict == FAILS and _settled(step, draws.first(3)):
+            tried.append(draws)
+    for draws in tried:
+        found = _mended(step, draws)
+        if found is not None:
+            yield _reported(sentence, step, found, draws.made)
+            return
+
+
+def _verdict(step: Step, drawn: list[Instance]) -> str:
+    """Whether a step holds on some instances, fails on one, or cannot be told."""
+    if len(drawn) < FIRST:
+        return UNCLEAR
+    found = HOLDS
+    for one in drawn:
+        on = _on(one, step)
+        if on != HOLDS:
+            return on
+    return found
+
+
+def _on(one: Instance, step: Step) -> str:
+    left, op, right = step
+    one.peak = 1e-9
+    try:
+        low, high = one.scalar(left), one.scalar(right)
+    except Unknown:
+        return _of_arrays(one, step)
+    if max(abs(low), abs(high)) < SMALL * one.peak:
+        return UNCLEAR
+    size = max(abs(low), abs(high), one.peak)
+    excess = abs(low - high) if op in EQUAL else low - high if op in LOW else high - low
+    return HOLDS if excess <= 1e-10 * size else FAILS if excess > 1e-7 * size else UNCLEAR
+
+
+def _of_arrays(one: Instance, step: Step) -> str:
+    import numpy as np
+
+    left, op, right = step
+    if op not in EQUAL:
+        return UNCLEAR
+    try:
+        low, high = (np.asarray(one.value(side, {})) for side in (left, right))
+    except Unknown:
+        return UNCLEAR
+    if low.shape != high.shape:
+        return UNCLEAR
+    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
+        return UNCLEAR
+    size = max(float(np.max(np.abs(low))), float(np.max(np.abs(high))), one.peak)
+    excess = float(np.max(np.abs(low - high)))
+    return HOLDS if excess <= 1e-10 * size else FAILS if excess > 1e-7 * size else UNCLEAR
+
+
+def _settled(step: Step, drawn: list[Instance]) -> bool:
+    """Whether values of functions cancel between the sides: else the step rests on a property of a function."""
+    for one in drawn[:3]:
+        other = replace(one, salt=1, known={}, held=[], drawn=dict(one.drawn), values=dict(one.values))
+        try:
+            rests = [o.scalar(step[2]) - o.scalar(step[0]) for o in (one, other)]
+        except Unknown:
+            return True
+        if abs(rests[0] - rests[1]) > 1e-9 * max(one.peak, other.peak):
+            return False
+    return True
+
+
+def _mended(step: Step, draws: _Draws) -> Edit | None:
+    """The first edit with which a step holds on all instances."""
+    left, op, right = step
+    order = sorted(draws.first(FIRST), key=lambda one: _on(one, step) != FAILS)
+    letters = tuple(sorted({p.name for s in (left, right) for p in s.walk() if isinstance(p, tree.Letter)}))
+    bases = tuple(sorted({p.base for s in (left, right) for p in s.walk() if isinstance(p, tree.Index)}))
+    for side, first in ((right, False), (left, True)):
+        for edit in islice(edits(side, letters[:6], bases, op in EQUAL), MOST_EDITS):
+            changed = (edit.whole, op, right) if first else (left, op, edit.whole)
+            if changed[0] == changed[2] and edit.sort == NAMES:
+                continue
+            if not all(_on(one, changed) == HOLDS for one in order):
+                continue
+            every = draws.first(DRAWS)
+            if len(every) == DRAWS and all(_on(one, changed) == HOLDS for one in every) and (
+                op in EQUAL or _tight(changed, every)
+            ):  # fmt: skip
+                return edit
+    return None
+
+
+def _tight(step: Step, drawn: list[Instance]) -> bool:
+    """Whether an inequality is an equation on one instance of moderate numbers: it does not hold by chance."""
+    for one in (one for one in drawn if one.seed % len(SPREADS) == 0):
+        low, high = one.scalar(step[0]), one.scalar(step[2])
+        if abs(low - high) <= 1e-9 * max(abs(low), abs(high)):
+            return True
+    return False
+
+
+def _reported(sentence: Sentence, step: Step, edit: Edit, drawn: list[Instance]) -> Judged:
+    left, op, right = step
+    one = next(one for one in drawn if _on(one, step) == FAILS)
+    printed, meant = to_text(edit.old), to_text(edit.new)
+    title = f"the step does not hold as printed; with {meant} in the place of {printed} it does"
+    evidence = [f"{to_text(left)} {op} {to_text(right)}"]
+    try:
+        evidence.append(f"on a drawn instance the sides are {one.scalar(left):.6g} and {one.scalar(right):.6g}")
+    except Unknown:
+        evidence.append("on a drawn instance the sides are different vectors or matrices")
+    defect = Defect("total", sentence.place, title, "local slip", sentence.latex, tuple(evidence),
+                    f"step {title} {sentence.unit}", sentence.unit)  # fmt: skip
+    return Judged("total", sentence.place, f"{to_text(left)} {op} {to_text(right)}"[:120], "refuted", title, defect)

@@ -1,0 +1,237 @@
+"""What an instance must respect where a formula stands: definitions, hypotheses, ranges of numbers, steps of runs."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+from bilevel_verify.drafting.letters import plain
+from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
+from bilevel_verify.manuscript.opaque import kind_in
+from bilevel_verify.proofreading.instances.drawing import Instance, Unknown
+from bilevel_verify.proofreading.joints.parameters import frame_of
+from bilevel_verify.proofreading.names.occurrences import whole
+from bilevel_verify.proofreading.promises.conclusions import same_entries
+from bilevel_verify.proofreading.source import Paper, Passage
+from bilevel_verify.theorems.rewrite import free_letters, has_order
+
+if TYPE_CHECKING:
+    from bilevel_verify.drafting.draft import Draft
+
+TRIES, ROUNDS, LEAST_VOTES = 6, 4, 3
+CLOSE = 1e-9
+UPPER, LOWER = ("<", "<="), (">", ">=")
+Rules = Mapping[tree.Node, tree.Node]
+
+
+@dataclass
+class Scene:
+    """What is in force in one passage, and instances that meet it."""
+
+    paper: Paper
+    define: Mapping[str, tree.Node]
+    where: tuple[tree.Compare, ...]
+    same: Mapping[str, str]
+    whole: frozenset[str] = frozenset()
+    bounds: tuple[tuple[int, tree.Compare], ...] = ()
+    vectors: frozenset[str] = frozenset()
+
+    def kind(self, node: tree.Node) -> str:
+        """Kind of a letter, entry or value of a function."""
+        name = node.base if isinstance(node, tree.Index) else node.name if isinstance(node, tree.Letter) else ""
+        return "vector" if name in self.vectors else kind_in(self.paper.notation, node)
+
+    def draws(self, sides: tuple[tree.Node, ...], rules: Rules, place: int = 0) -> Iterator[Instance]:
+        """Instances that meet the conditions on the letters of some formulas, as long as some are found.
+
+        ``place`` is the number of the formula that is judged: bounds of entries that are printed before it hold.
+        """
+        parts = {part for side in sides for part in side.walk() if isinstance(part, tree.Index)}
+        bounds = [c for n, c in self.bounds if n < place and any(side in parts for side in c.operands)]
+        nodes = (*sides, *rules, *rules.values(), *bounds)
+        numbers, running = self._numbers(nodes), self.whole | _whole(nodes)
+        define = {n: v for n, v in self.define.items() if n in numbers - running}
+        where = [*(c for c in self.where if free_letters(c) & numbers), *bounds]
+        for seed in count():
+            for turn in range(TRIES):
+                one = Instance(seed + 1000 * turn, self.kind, rules=rules, same=self.same, whole=running)
+                if _met(one, define, where):
+                    yield one
+                    break
+            else:
+                return
+
+    def _numbers(self, nodes: tuple[tree.Node, ...]) -> set[str]:
+        """Letters of formulas, and all that their definitions and conditions mention."""
+        found: set[str] = set().union(*(free_letters(node) for node in nodes))
+        while True:
+            wider = set(found)
+            for name in found & self.define.keys():
+                wider |= free_letters(self.define[name])
+            for condition in self.where:
+                names = free_letters(condition)
+                wider |= names if names & found else set()
+            if wider == found:
+                return found
+            found = wider
+
+
+def _met(one: Instance, define: Mapping[str, tree.Node], where: list[tree.Compare]) -> bool:
+    """Draw letters such that definitions and conditions hold."""
+    try:
+        for turn in range(ROUNDS):
+            for name, formula in define.items():
+                one.values[name] = _fresh(one, formula)
+            if not turn and one.seed % 3 == 0:  # at the ends of all ranges: there inequalities are sharp
+                for condition in where:
+                    _forced(one, condition, random.Random(one.seed), define, sharp=True)
+                continue
+            open_ = [c for c in where if not _holds(one, c)]
+            if not open_:
+                return all(_link(one, tree.Letter(name), "==", formula) for name, formula in define.items())
+            for condition in open_:
+                _forced(one, condition, random.Random(one.seed), define)
+        return False
+    except Unknown:
+        return False
+    finally:
+        one.known.clear()
+        one.held.clear()
+
+
+def _fresh(one: Instance, node: tree.Node) -> float:
+    one.known.clear()
+    return one.scalar(node)
+
+
+def _forced(
+    one: Instance, condition: tree.Compare, source: random.Random, define: Mapping[str, tree.Node], sharp: bool = False
+) -> None:
+    """A letter moved to where a condition that bounds it holds; ``sharp`` to the end of a range that takes it in."""
+    for left, op, right in zip(condition.operands, condition.operators, condition.operands[1:], strict=False):
+        for letter, other, up in ((left, right, op in UPPER), (right, left, op in LOWER)):
+            if isinstance(letter, tree.Letter):
+                fixed = letter.name in define or letter.name in one.whole
+            else:
+                fixed = not isinstance(letter, tree.Index) or letter in one.rules
+            if fixed:
+                continue
+            if sharp and (op not in ("<=", ">=") or tree.is_zero(other)):
+                continue
+            if op in (*UPPER, *LOWER, "==") and (sharp or not _link(one, left, op, right)):
+                end = _fresh(one, other)
+                part = 1.0 if op in ("<=", ">=") and one.seed % 3 == 0 else source.uniform(0.05, 0.95)
+                if end > 0:
+                    moved = end * part if up else end / part
+                else:
+                    moved = end - part * (1 + abs(end)) if up else end + part * (1 + abs(end))
+                one.set(letter, end if op == "==" else moved)
+
+
+def _holds(one: Instance, condition: tree.Compare) -> bool:
+    links = zip(condition.operands, condition.operators, condition.operands[1:], strict=False)
+    return all(_link(one, *link) for link in links)
+
+
+def _link(one: Instance, left: tree.Node, op: str, right: tree.Node) -> bool:
+    low, high = _fresh(one, left), _fresh(one, right)
+    if op in LOWER:
+        low, high = high, low
+    slack = CLOSE * max(abs(low), abs(high), 1e-12)
+    return abs(high - low) <= slack if op == "==" else low <= high + slack
+
+
+def _whole(nodes: tuple[tree.Node, ...]) -> set[str]:
+    """Letters of indices, of ends of sums, and of what is rounded."""
+    found: set[str] = set()
+    for part in (p for node in nodes for p in node.walk()):
+        if isinstance(part, tree.Index):
+            found = found.union(*(free_letters(i) for i in part.indices))
+        elif isinstance(part, tree.Call) and (span := binder(part)) is not None:
+            found |= free_letters(span[1]) | free_letters(span[2])
+        elif isinstance(part, tree.Call) and part.function in ("floor", "ceil"):
+            found |= {name for a in part.arguments for name in free_letters(a) if not isinstance(a, tree.Power)}
+    return found
+
+
+def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
+    """Every passage with what is in force in it."""
+    same = {_named(a): _named(b) for a, b in same_entries(paper).items()}
+    vectors = _vectors(paper)
+    for number, passage in enumerate(paper.passages):
+        frame = frame_of(draft, number)
+        scope = draft.scopes.of(number)
+        ends = {**draft.scopes.standing, **scope.ranges}
+        conditions = [c for c in frame.where if isinstance(c, tree.Compare)]
+        for name, one in ends.items():
+            for end, ops in ((one.lower, (">", ">=")), (one.upper, ("<", "<="))):
+                if end is not None:
+                    conditions.append(tree.Compare((tree.Letter(name), end[0]), (ops[end[1]],)))
+        conditions += _inline(passage)
+        home = paper.stated.get(passage.of) if passage.kind == "proof" else None
+        conditions += _inline(home) if home is not None else []
+        define = {n: v for n, v in {**_chosen(passage), **frame.define}.items() if plain(v) and not has_order(v)}
+        kept = [c for c in dict.fromkeys(conditions) if all(plain(m) and not has_order(m) for m in c.operands)]
+        nodes = tuple(node for sentence in passage.formulas for node in sentence.nodes())
+        yield (
+            passage,
+            Scene(paper, define, tuple(kept), same, frozenset(_whole(nodes)), tuple(_bounds(paper, passage)), vectors),
+        )
+
+
+def _vectors(paper: Paper) -> frozenset[str]:
+    """Sequences that are guessed to be matrices, and are added to vectors again and again: ``w`` of another section."""
+    votes: Counter[str] = Counter()
+    for part in (p for s in paper.sentences for node in s.nodes() for p in node.walk() if isinstance(p, tree.Add)):
+        plain_terms = [t.operand if isinstance(t, tree.Negate) else t for t in part.terms]
+        kinds = {t.base: kind_in(paper.notation, t) for t in plain_terms if isinstance(t, tree.Index)}
+        if "vector" in kinds.values():
+            votes.update(name for name, kind in kinds.items() if kind == "matrix")
+    return frozenset(name for name, times in votes.items() if times >= LEAST_VOTES)
+
+
+def _chosen(passage: Passage) -> dict[str, tree.Node]:
+    """Letters that the words of a proof set to a formula, each once: ``if we select lambda = T**-a``."""
+    found: dict[str, set[tree.Node]] = {}
+    for sentence in passage.formulas:
+        for chain in sentence.chains() if sentence.read.formula.kind == "inline" and passage.kind == "proof" else ():
+            if (
+                chain.relations
+                and chain.relations[0].word in ("==", ":=")
+                and isinstance(chain.members[0], tree.Letter)
+            ):
+                found.setdefault(chain.members[0].name, set()).add(chain.members[1])
+    return {n: v for n, values in found.items() if len(values) == 1 for v in values if n not in free_letters(v)}
+
+
+def _bounds(paper: Paper, passage: Passage) -> Iterator[tuple[int, tree.Compare]]:
+    """Displays that bound an entry of a sequence of numbers, with their place in the paper."""
+    for sentence in passage.formulas:
+        for chain in sentence.chains() if sentence.read.formula.kind == "display" else ():
+            if len(chain.members) != 2 or not chain.relations or chain.relations[0].word not in (*UPPER, *LOWER):
+                continue
+            left, right = chain.members
+            entry = isinstance(left, tree.Index) and kind_in(paper.notation, left) == "scalar"
+            if entry and left not in set(right.walk()) and not has_order(right):
+                yield sentence.read.formula.n, tree.Compare((left, right), (chain.relations[0].word,))
+
+
+def _inline(passage: Passage) -> Iterator[tree.Compare]:
+    """Conditions on letters that the words of a passage mention: ``where we use L <= 1/(4 eta)``."""
+    for sentence in passage.formulas:
+        for chain in sentence.chains() if sentence.read.formula.kind == "inline" else ():
+            for left, relation, right in chain.links():
+                if relation.word in (*UPPER, *LOWER) and plain(left) and plain(right):
+                    yield tree.Compare((left, right), (relation.word,))
+
+
+def _named(node: tree.Node) -> str:
+    """An entry with fixed indices as instances name it."""
+    assert isinstance(node, tree.Index)
+    places = [whole(index) for index in node.indices]
+    return f"{node.base}[{','.join(f'{float(p if p is not None else 0):.9g}' for p in places)}]"
