@@ -253,6 +253,21 @@ class Form:
         most = np.where(lost_high, np.inf, np.where(exact, most, most + step_high))
         return least, most
 
+    def bound_of_matrices(self, lo: Array, hi: Array) -> Array:
+        """For a symmetric two-slot form of a model with a rest: upper bound of the norm by Loewner bounds alone."""
+        least, most = self.loewner(lo, hi)
+        return np.asarray(np.maximum(np.maximum(-least, most), 0.0))
+
+    def loewner(self, lo: Array, hi: Array, sides: linalg.Sides = "both") -> tuple[Array, Array]:
+        """As :meth:`extremes`, from matrices below and above the Hessian; natural extension, no centred form."""
+        below, above = self.model.between(lo, hi)
+        least, most = np.full(len(lo), -np.inf), np.full(len(lo), np.inf)
+        if sides != "most":
+            least = np.maximum.reduce([self.extremes(pieces, sides="least")[0] for pieces in below])
+        if sides != "least":
+            most = np.minimum.reduce([self.extremes(pieces, sides="most")[1] for pieces in above])
+        return least, most
+
     def _by_matrices(self, pieces: Pieces) -> Array:
         if self.order == 1:
             return self._gradient(pieces)

@@ -20,7 +20,7 @@ from bilevel_verify.constants.groups.composition import sampled_convexity, speci
 from bilevel_verify.constants.groups.part import TOLERANCE, Part
 from bilevel_verify.constants.groups.unbounded import added, bounded
 from bilevel_verify.constants.groups.weighted import without_weighted_ridges
-from bilevel_verify.constants.search.branch import Cuts, Known, supremum
+from bilevel_verify.constants.search.branch import Cuts, Known, Staged, supremum
 from bilevel_verify.constants.search.sampling import climb, sample_points
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.scalar import Power
@@ -144,9 +144,12 @@ def _search_convexity(
     def sample(points: Array) -> Array:
         return -form.least_eigenvalue(part.model.evaluate(2, points, points))
 
+    def first(lo: Array, hi: Array) -> Array:
+        return -form.loewner(lo, hi, "least")[0]
+
     lo, hi = faces(domain, part.structure, 2)
     found = supremum(
-        bound,
+        Staged(first, bound) if part.loewner_helps(form) else bound,
         sample,
         lo,
         hi,

@@ -26,7 +26,8 @@ from bilevel_verify.constants.groups.composition import apart, sampled_specials,
 from bilevel_verify.constants.groups.group import Group
 from bilevel_verify.constants.groups.infinite import infinite
 from bilevel_verify.constants.groups.unbounded import unbounded_term
-from bilevel_verify.constants.search.branch import FEW, Alike, Cuts, Known, Slopes, Supremum, middle_of, supremum
+from bilevel_verify.constants.search.branch import FEW, Alike, Cuts, Known, Slopes, Staged, Supremum, middle_of, supremum
+from bilevel_verify.constants.search.branch import Bound as SearchBound
 from bilevel_verify.constants.search.peaks import NODES, ROWS, Peaks, larger_of, supremum_of_powers
 from bilevel_verify.constants.search.sampling import climb, sample_points
 from bilevel_verify.intervals.elementary import ball_ends
@@ -334,7 +335,10 @@ class Part(Group):
         tolerance = TOLERANCE[k] + coarse
         lo, hi = faces(domain, self.structure, k)
         cuts = Cuts(self._free_variables(k), self.slopes(k), self.alike(domain, slots))
-        found = supremum(bound, sample, lo, hi, tolerance, budget, Known(first.lower, first.upper), cuts)
+        whole: SearchBound = bound
+        if self.loewner_helps(form):
+            whole = Staged(form.bound_of_matrices, bound)
+        found = supremum(whole, sample, lo, hi, tolerance, budget, Known(first.lower, first.upper), cuts)
         # on the whole space the calculus is independent of the coordinates; a search that got stuck is not
         stuck = self.domain.free and found.upper > CONVERGED * max(found.lower, first.lower)
         if found.upper >= first.upper or (stuck and math.isfinite(first.upper)):
@@ -355,6 +359,10 @@ class Part(Group):
             False,
             self.named(found.where),
         )
+
+    def loewner_helps(self, form: Form) -> bool:
+        """Whether Hessians are bounded by matrices first: where the centred form costs many times as much."""
+        return form.order == 2 and form.symmetric and self.n > FEW and self.structure.rest is not None
 
     def alike(self, domain: Domain, slots: str) -> tuple[Alike, ...]:
         """Variables that may change places, where there are so many that every search lasts."""
