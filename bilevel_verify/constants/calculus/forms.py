@@ -253,15 +253,10 @@ class Form:
         most = np.where(lost_high, np.inf, np.where(exact, most, most + step_high))
         return least, most
 
-    def bound_of_matrices(self, lo: Array, hi: Array) -> Array:
-        """For a symmetric two-slot form of a model with a rest: upper bound of the norm by Loewner bounds alone."""
-        least, most = self.loewner(lo, hi)
-        return np.asarray(np.maximum(np.maximum(-least, most), 0.0))
-
-    def loewner(self, lo: Array, hi: Array, sides: linalg.Sides = "both") -> tuple[Array, Array]:
-        """As :meth:`extremes`, from matrices below and above the Hessian; natural extension, no centred form."""
-        below, above = self.model.between(lo, hi)
-        least, most = np.full(len(lo), -np.inf), np.full(len(lo), np.inf)
+    def between(self, below: list[Pieces], above: list[Pieces], sides: linalg.Sides = "both") -> tuple[Array, Array]:
+        """As :meth:`extremes`, for Hessians between two matrices: the best of the alternatives on each side."""
+        boxes = below[0].ridges.lo.shape[0]
+        least, most = np.full(boxes, -np.inf), np.full(boxes, np.inf)
         if sides != "most":
             least = np.maximum.reduce([self.extremes(pieces, sides="least")[0] for pieces in below])
         if sides != "least":

@@ -33,10 +33,13 @@ class Inner:
 
     Attributes
     ----------
-    program : of ``F``. ``weights`` : ``W`` to the nearest, shape (r, n); ``plain`` : it is the identity.
+    outer, symbols, program : ``F``, its arguments, and its program. ``weights`` : ``W`` to the nearest, shape (r, n);
+        ``plain`` : it is the identity.
     rows : for every argument the enclosed coefficients by variable, and the shift.
     """
 
+    outer: Expr
+    symbols: tuple[Symbol, ...]
     program: Any
     weights: Array
     plain: bool
@@ -58,15 +61,18 @@ class Inner:
         return low, high
 
 
-def inner_of(rest: Expr, variables: Sequence[Symbol]) -> Inner:
-    """The arguments of a rest: its largest affine parts of two and more variables, and the variables elsewhere."""
+def inner_of(rest: Expr, variables: Sequence[Symbol], fewest: bool = False) -> Inner:
+    """The arguments of a rest: its largest affine parts of two and more variables, and the variables elsewhere.
+
+    ``fewest`` : leave out variables that do not occur, also where there is no such part.
+    """
     n = len(variables)
     forms: dict[Expr, Symbol] = {}
     outer = _with_forms(rest, set(variables), forms)
     alone = [v for v in variables if v in outer.free_symbols]
-    if not forms or len(forms) + len(alone) > MOST:
+    if not (forms or fewest) or len(forms) + len(alone) > MOST:
         thin = tuple((((i, _enclosed(sympy.Integer(1))),), _enclosed(sympy.Integer(0))) for i in range(n))
-        return Inner(program_of(rest, list(variables)), np.eye(n), True, thin)
+        return Inner(rest, tuple(variables), program_of(rest, list(variables)), np.eye(n), True, thin)
     place = {v: i for i, v in enumerate(variables)}
     rows = []
     for form in [*alone, *forms]:
@@ -79,7 +85,8 @@ def inner_of(rest: Expr, variables: Sequence[Symbol]) -> Inner:
     for number, (row, _) in enumerate(rows):
         for i, c in row:
             weights[number, i] = c.centre()
-    return Inner(program_of(outer, [*alone, *forms.values()]), weights, False, tuple(rows))
+    symbols = (*alone, *forms.values())
+    return Inner(outer, symbols, program_of(outer, list(symbols)), weights, False, tuple(rows))
 
 
 def _with_forms(node: Any, variables: set[Symbol], forms: dict[Expr, Symbol]) -> Any:

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bilevel_verify.constants.formula.inner import Inner, inner_of, of_forms
 from bilevel_verify.constants.formula.structure import Structure
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.curvature import CurvatureArithmetic
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.jets import coefficients_of, jet_space
 from bilevel_verify.numbers.rounding import Array, enclose
@@ -67,14 +65,6 @@ class Model:
         self.rows = Interval(low, high)
         self.row_centres = np.where(low == high, low, 0.5 * (low + high))
         self._program: Any = None
-        self._inner: Inner | None = None
-
-    @property
-    def inner(self) -> Inner | None:
-        """The rest as a function of affine forms (None if there is no rest)."""
-        if self._inner is None and self.structure.rest is not None:
-            self._inner = inner_of(self.structure.rest, self.structure.variables)
-        return self._inner
 
     @property
     def program(self) -> Any:
@@ -119,28 +109,8 @@ class Model:
         ridges = self.ridge_ranges(order, self.arguments(lo, hi))
         entries = self.polynomial_part(order, lo, hi)
         if self.program is not None:
-            entries = _sum(entries, self._rest(order, lo, hi))
+            entries = sum_of_entries(entries, self._rest(order, lo, hi))
         return Pieces(order, ridges, entries)
-
-    def between(self, lo: Array, hi: Array) -> tuple[list[Pieces], list[Pieces]]:
-        """Hessians over boxes in the Loewner order: alternatives below, and above. There is a rest."""
-        inner = self.inner
-        assert inner is not None
-        ridges, constant = self.ridge_ranges(2, self.arguments(lo, hi)), self.polynomial_part(2, lo, hi)
-        arithmetic = CurvatureArithmetic(len(inner.rows))
-        node = inner.program.run(arithmetic, arithmetic.variables(*inner.arguments(lo, hi)))[0]
-        own = _wide(coefficients_of(node.jet, 2), len(lo))
-        columns = [[own], [own]]
-        if node.pair is not None:
-            for some, jet in zip(columns, node.pair, strict=True):
-                some.append(_wide(coefficients_of(jet, 2), len(lo)))
-        if not inner.plain:
-            columns = [
-                [by for entries in some for by in of_forms(inner.weights, entries, sign)]
-                for some, sign in zip(columns, (-1, 1), strict=True)
-            ]
-        below, above = ([Pieces(2, ridges, _sum(constant, entries)) for entries in some] for some in columns)
-        return below, above
 
     def slopes(self, order: int, points: Array) -> Array:
         """Size of the derivatives of the pieces of that order along every variable at points (float estimates)."""
@@ -195,13 +165,13 @@ class Model:
         finite = finite and len(jet_space(self.n, order).of_degree(order)) <= MEAN_VALUE_LIMIT
         arithmetic = JetArithmetic(self.n, order + (1 if finite and not thin else 0))
         jet = self.program.run(arithmetic, arithmetic.variables(lo, hi))[0]
-        natural = _wide(coefficients_of(jet, order), len(lo))
+        natural = wide(coefficients_of(jet, order), len(lo))
         if not finite or thin:
             return natural
-        slopes = _wide(coefficients_of(jet, order + 1), len(lo))
+        slopes = wide(coefficients_of(jet, order + 1), len(lo))
         middle = 0.5 * lo + 0.5 * hi
         plain = JetArithmetic(self.n, order)
-        centre = _wide(coefficients_of(self.program.run(plain, plain.variables(middle, middle))[0], order), len(lo))
+        centre = wide(coefficients_of(self.program.run(plain, plain.variables(middle, middle))[0], order), len(lo))
         return natural.meet(centre + self._slope_term(order, slopes, lo - middle, hi - middle, middle))
 
     def _slope_term(self, order: int, slopes: Interval, left: Array, right: Array, middle: Array) -> Interval:
@@ -225,7 +195,7 @@ class Model:
         return Interval(low, high)
 
 
-def _sum(constant: Interval, rest: Interval) -> Interval:
+def sum_of_entries(constant: Interval, rest: Interval) -> Interval:
     """Entries of two parts; where the first has nothing the second stays as it is, unrounded."""
     used = (constant.lo != 0).any(axis=0) | (constant.hi != 0).any(axis=0)
     if not used.any():
@@ -234,7 +204,7 @@ def _sum(constant: Interval, rest: Interval) -> Interval:
     return Interval(np.where(used, total.lo, rest.lo), np.where(used, total.hi, rest.hi))
 
 
-def _wide(rows: Interval, boxes: int) -> Interval:
+def wide(rows: Interval, boxes: int) -> Interval:
     """From (count, boxes or 1) to (boxes, count)."""
     shape = (rows.lo.shape[0], boxes)
     return Interval(np.broadcast_to(rows.lo, shape).T, np.broadcast_to(rows.hi, shape).T)

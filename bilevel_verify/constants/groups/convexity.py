@@ -13,6 +13,7 @@ from bilevel_verify.constants.bound.constant import Ranges, Reason
 from bilevel_verify.constants.calculus import exact
 from bilevel_verify.constants.calculus.affine_variables import faces
 from bilevel_verify.constants.calculus.forms import Form
+from bilevel_verify.constants.calculus.loewner import Loewner
 from bilevel_verify.constants.formula import smoothness
 from bilevel_verify.constants.formula.domain import one_period
 from bilevel_verify.constants.formula.structure import Ridge
@@ -145,11 +146,14 @@ def _search_convexity(
         return -form.least_eigenvalue(part.model.evaluate(2, points, points))
 
     def first(lo: Array, hi: Array) -> Array:
-        return -form.loewner(lo, hi, "least")[0]
+        return -form.between(*matrices.pieces(lo, hi), "least")[0]
 
+    staged = part.loewner_helps(form)
+    if staged:
+        matrices = Loewner(part.model, domain.lo, domain.hi)
     lo, hi = faces(domain, part.structure, 2)
     found = supremum(
-        Staged(first, bound) if part.loewner_helps(form) else bound,
+        Staged(first, bound) if staged else bound,
         sample,
         lo,
         hi,

@@ -16,6 +16,7 @@ from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.calculus import exact
 from bilevel_verify.constants.calculus.affine_variables import faces
 from bilevel_verify.constants.calculus.forms import Form, defined
+from bilevel_verify.constants.calculus.loewner import Loewner
 from bilevel_verify.constants.calculus.symmetry import interchangeable
 from bilevel_verify.constants.formula import smoothness
 from bilevel_verify.constants.formula.domain import Domain, one_period
@@ -337,7 +338,13 @@ class Part(Group):
         cuts = Cuts(self._free_variables(k), self.slopes(k), self.alike(domain, slots))
         whole: SearchBound = bound
         if self.loewner_helps(form):
-            whole = Staged(form.bound_of_matrices, bound)
+            matrices = Loewner(self.model, domain.lo, domain.hi)
+
+            def first_stage(lo: Array, hi: Array) -> Array:
+                least, most = form.between(*matrices.pieces(lo, hi))
+                return np.asarray(np.maximum(np.maximum(-least, most), 0.0))
+
+            whole = Staged(first_stage, bound)
         found = supremum(whole, sample, lo, hi, tolerance, budget, Known(first.lower, first.upper), cuts)
         # on the whole space the calculus is independent of the coordinates; a search that got stuck is not
         stuck = self.domain.free and found.upper > CONVERGED * max(found.lower, first.lower)
