@@ -96,8 +96,34 @@ def _with_forms(node: Any, variables: set[Symbol], forms: dict[Expr, Symbol]) ->
         return node
     if isinstance(node, sympy.Add) and is_affine(node, variables):
         return forms.setdefault(node, sympy.Symbol(f"_u{len(forms)}", real=True))
+    squares = _squares(node, inside) if isinstance(node, sympy.Add) else None
+    if squares is not None:
+        return squares[0] + sympy.Add(*[c * _with_forms(form, variables, forms) ** 2 for c, form in squares[1]])
     args = [_with_forms(a, variables, forms) for a in node.args]
     return node if args == list(node.args) else node.func(*args)
+
+
+def _squares(node: Expr, inside: set[Symbol]) -> tuple[Expr, list[tuple[Expr, Expr]]] | None:
+    """A definite quadratic with mixed terms, all numbers rational: a constant and ``c * form**2`` of one sign, exactly.
+
+    Its values then never leave the right side of the constant, however wide the box is.
+    """
+    if not node.is_polynomial(*inside):
+        return None
+    letters = sorted(inside, key=lambda v: v.name)
+    poly = sympy.Poly(node, *letters)
+    mixed = any(sum(p > 0 for p in powers) > 1 for powers in poly.monoms())
+    if poly.total_degree() != 2 or not mixed or not all(c.is_Rational for c in poly.coeffs()):
+        return None
+    rest, found = poly, []
+    for letter in letters:
+        two, one = (sympy.Poly(rest.as_expr(), letter).coeff_monomial(letter**k) for k in (2, 1))
+        if two == 0 or (found and two * found[0][0] < 0):
+            return None
+        form = sympy.expand(letter + one / (2 * two))
+        found.append((two, form))
+        rest = rest - sympy.Poly(two * form**2, *letters)
+    return rest.as_expr(), found
 
 
 def of_forms(weights: Array, entries: Interval, sign: int) -> list[Interval]:

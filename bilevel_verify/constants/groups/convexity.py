@@ -11,7 +11,6 @@ from sympy import Expr
 from bilevel_verify.constants.bound.bounds import Bound
 from bilevel_verify.constants.bound.constant import Ranges, Reason
 from bilevel_verify.constants.calculus import exact
-from bilevel_verify.constants.calculus.affine_variables import faces
 from bilevel_verify.constants.calculus.forms import Form
 from bilevel_verify.constants.calculus.loewner import Loewner
 from bilevel_verify.constants.formula import smoothness
@@ -151,7 +150,8 @@ def _search_convexity(
     staged = part.loewner_helps(form)
     if staged:
         matrices = Loewner(part.model, domain.lo, domain.hi)
-    lo, hi = faces(domain, part.structure, 2)
+    alike = part.alike(domain, form.slots)
+    lo, hi = part.starts(domain, 2, alike)
     found = supremum(
         Staged(first, bound) if staged else bound,
         sample,
@@ -160,7 +160,7 @@ def _search_convexity(
         TOLERANCE[2],
         part._budget(2, math.isinf(least)),
         Known(-best, -least),
-        Cuts(part._free_variables(2), part.slopes(2), part.alike(domain, form.slots)),
+        Cuts(part._free_variables(2), part.slopes(2), alike),
     )
     if -found.upper <= least:
         return Bound(min(best, -found.lower), least, True, "calculus", why, None, False, witness)

@@ -17,7 +17,7 @@ from bilevel_verify.constants.calculus import exact
 from bilevel_verify.constants.calculus.affine_variables import faces
 from bilevel_verify.constants.calculus.forms import Form, defined
 from bilevel_verify.constants.calculus.loewner import Loewner
-from bilevel_verify.constants.calculus.symmetry import interchangeable
+from bilevel_verify.constants.calculus.symmetry import interchangeable, positive
 from bilevel_verify.constants.formula import smoothness
 from bilevel_verify.constants.formula.domain import Domain, one_period
 from bilevel_verify.constants.formula.piecewise import PiecewiseScalar
@@ -334,8 +334,9 @@ class Part(Group):
         budget = max(32, int(share * self._budget(k, math.isinf(first.upper))))
         coarse = 0.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor - 1.0
         tolerance = TOLERANCE[k] + coarse
-        lo, hi = faces(domain, self.structure, k)
-        cuts = Cuts(self._free_variables(k), self.slopes(k), self.alike(domain, slots))
+        alike = self.alike(domain, slots)
+        lo, hi = self.starts(domain, k, alike)
+        cuts = Cuts(self._free_variables(k), self.slopes(k), alike)
         whole: SearchBound = bound
         if self.loewner_helps(form):
             matrices = Loewner(self.model, domain.lo, domain.hi)
@@ -375,6 +376,16 @@ class Part(Group):
         """Variables that may change places, where there are so many that every search lasts."""
         blocks = [self.model.slots(s) for s in set(slots)]
         return interchangeable(self.structure, domain, blocks) if self.n > FEW else ()
+
+    def starts(self, domain: Domain, k: int, alike: tuple[Alike, ...]) -> tuple[Array, Array]:
+        """Boxes that together carry the supremum, shape (boxes, n)."""
+        lo, hi = faces(domain, self.structure, k)
+        if self.n <= FEW:
+            return lo, hi
+        members = list(positive(self.structure, domain, alike))
+        lo[:, members] = np.maximum(lo[:, members], 0.0)
+        kept = (lo <= hi).all(axis=1)
+        return lo[kept], hi[kept]
 
     def _budget(self, k: int, infinite: bool) -> int:
         base = BUDGET[k] * self.effort / max(1, self.n - 2) ** 2
