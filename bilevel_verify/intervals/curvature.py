@@ -8,12 +8,15 @@ and any ``0 < t <= 1``
     g g' >= (1 - t) m m' - (1/t - 1) e e',    e e' <= (sum r) diag(r),
 
 which is exact for constant gradients (``t`` near 0) and leaves the positive part out for vague ones (``t = 1``).
+
+For a sum ``s`` of ``c`` and squares of affine forms, ``g g' <= 2 (s - c) A`` with its Hessian ``A`` (Cauchy), so that the
+Hessian of ``phi(s)`` lies between the multiples ``phi'`` and ``phi' + 2 (s - c) phi''`` of ``A``: functions of ``s`` alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -30,16 +33,29 @@ VAGUE = 4.0
 
 HALF = Interval.of(0.5)
 
+PARTS = 24
+"""So many parts of the range of ``s`` are looked at one by one, shorter ones near ``c``."""
+
 Pair = tuple[Jet, Jet]
 """Second-order terms below and above those of a node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curved:
-    """A node: its jet of order two, and second-order terms around those of the jet where they may differ."""
+    """A node: its jet of order two, and second-order terms around those of the jet where they may differ.
+
+    ``floor`` : the node is this constant plus squares of affine forms with weights of the sign ``side`` (None: not known
+    to be).
+    """
 
     jet: Jet
     pair: Pair | None = None
+    floor: Interval | None = None
+    side: int = 1
+
+    def is_constant(self) -> bool:
+        """Whether only the value may differ from zero."""
+        return all(number == 0 for number in self.jet.support)
 
     def ends(self) -> Pair:
         """Second-order terms below and above."""
@@ -64,23 +80,27 @@ class CurvatureArithmetic:
 
     def add(self, a: Curved, b: Curved) -> Curved:
         jet = add(a.jet, b.jet)
+        floor, side = _floor_of_sum(a, b)
         if a.pair is None and b.pair is None:
-            return Curved(jet)
-        return Curved(jet, _plus(a.ends(), b.ends()))
+            return Curved(jet, None, floor, side)
+        return Curved(jet, _plus(a.ends(), b.ends()), floor, side)
 
     def mul(self, a: Curved, b: Curved) -> Curved:
         if a is b:
-            return _composed(_SQUARE, a, 0)
+            affine = a.pair is None and not _of_degree(a.jet, 2).support
+            return replace(_composed(_SQUARE, a, 0), floor=Interval(np.zeros(1), np.zeros(1)) if affine else None)
         jet = multiply(a.jet, b.jet)
+        floor, side = _floor_of_product(a, b)
         if a.pair is None and b.pair is None:
-            return Curved(jet)
+            return Curved(jet, None, floor, side)
         cross = multiply(_of_degree(a.jet, 1), _of_degree(b.jet, 1))
         parts = _plus(_times(a.jet.constant_term(), b.ends()), _times(b.jet.constant_term(), a.ends()))
-        return Curved(jet, _plus(parts, (cross, cross)))
+        return Curved(jet, _plus(parts, (cross, cross)), floor, side)
 
     def neg(self, a: Curved) -> Curved:
-        jet = self.jets.neg(a.jet)
-        return Curved(jet) if a.pair is None else Curved(jet, (self.jets.neg(a.pair[1]), self.jets.neg(a.pair[0])))
+        jet, floor = self.jets.neg(a.jet), None if a.floor is None else -a.floor
+        pair = None if a.pair is None else (self.jets.neg(a.pair[1]), self.jets.neg(a.pair[0]))
+        return Curved(jet, pair, floor, -a.side)
 
     def div(self, a: Curved, b: Curved) -> Curved:
         return self.mul(a, _composed(scalar("power", Fraction(-1)), b, 0))
@@ -138,6 +158,27 @@ class CurvatureArithmetic:
         return Curved(self.jets.select(test, yes.jet, no.jet))
 
 
+def _floor_of_sum(a: Curved, b: Curved) -> tuple[Interval | None, int]:
+    """Constant and sign of a sum of two nodes of one sign, or of one and a constant."""
+    if a.is_constant():
+        a, b = b, a
+    if a.floor is None:
+        return None, 1
+    if b.is_constant():
+        return a.floor + b.jet.constant_term(), a.side
+    return (None, 1) if b.floor is None or b.side != a.side else (a.floor + b.floor, a.side)
+
+
+def _floor_of_product(a: Curved, b: Curved) -> tuple[Interval | None, int]:
+    """Constant and sign of a multiple of a node."""
+    factor, other = (a, b) if a.is_constant() else (b, a)
+    weight = factor.jet.constant_term()
+    sign = 1 if (weight.lo >= 0).all() else -1 if (weight.hi <= 0).all() else 0
+    if other.floor is None or not factor.is_constant() or not sign:
+        return None, 1
+    return weight * other.floor, sign * other.side
+
+
 class _Square:
     """``t^2`` with its derivatives."""
 
@@ -157,7 +198,52 @@ def _composed(function: Scalar | _Square, inner: Curved, order: int) -> Curved:
     gradient = _of_degree(inner.jet, 1)
     if inner.pair is None and len(gradient.support) <= 1:
         return Curved(jet)  # one entry at most: nothing moves together
-    return Curved(jet, _plus(_times(derivatives[1], inner.ends()), _rank_one(derivatives[2] * HALF, gradient)))
+    pair = _plus(_times(derivatives[1], inner.ends()), _rank_one(derivatives[2] * HALF, gradient))
+    if inner.floor is None or isinstance(function, _Square):
+        return Curved(jet, pair)
+    return Curved(jet, _better(pair, _multiples(function, order, value, inner)))
+
+
+def _multiples(function: Scalar, order: int, value: Interval, inner: Curved) -> Pair:
+    """Multiples of the Hessian ``A`` of a sum of squares below and above that of ``phi`` of it."""
+    assert inner.floor is not None
+    low, high = np.atleast_1d(value.lo), np.atleast_1d(value.hi)
+    with np.errstate(all="ignore"):
+        shares = [(k / PARTS) ** 2 if inner.side > 0 else 1.0 - (1.0 - k / PARTS) ** 2 for k in range(1, PARTS)]
+        steps = [low + (high - low) * share for share in shares]
+        grid = np.stack([low, *(np.clip(step, low, high) for step in steps), high])
+    grid = np.where(np.isnan(grid), np.where(np.arange(PARTS + 1)[:, None] < PARTS, low, high), grid)
+    parts = Interval(grid[:-1], grid[1:])
+    slope, curve = function.ranges([order + 1, order + 2], parts)
+    squares = parts - inner.floor
+    limit = np.maximum if inner.side > 0 else np.minimum
+    squares = Interval(limit(squares.lo, 0.0), limit(squares.hi, 0.0))
+    whole = slope + squares * curve * Interval.of(2.0)
+    least = np.minimum(slope.lo, whole.lo).min(axis=0)
+    most = np.maximum(slope.hi, whole.hi).max(axis=0)
+    hessian = _of_degree(inner.jet, 2)
+    ends = _scaled(hessian, Interval(least, least)), _scaled(hessian, Interval(most, most))
+    return ends if inner.side > 0 else (ends[1], ends[0])
+
+
+def _better(first: Pair, second: Pair) -> Pair:
+    """Of two pairs, box by box, the ends whose Gershgorin discs reach less far."""
+    below = _where(_reach(first[0], -1) <= _reach(second[0], -1), first[0], second[0])
+    return below, _where(_reach(first[1], 1) <= _reach(second[1], 1), first[1], second[1])
+
+
+def _reach(jet: Jet, sign: int) -> Array:
+    """How far the discs of a matrix reach up (``sign = 1``) or down (an estimate: it only chooses)."""
+    space, data = jet.space, jet.data
+    rows = np.zeros((space.n, data.lo.shape[1]))
+    for row, number in enumerate(jet.support):
+        i, *other = [k for k, a in enumerate(space.indices[number]) if a]
+        if other:
+            size = np.maximum(np.abs(data.lo[row]), np.abs(data.hi[row]))
+            rows[[i, *other]] += size
+        else:
+            rows[i] += 2.0 * (data.hi[row] if sign > 0 else -data.lo[row])
+    return np.nan_to_num(rows.max(axis=0), nan=np.inf)
 
 
 def _rank_one(weight: Interval, gradient: Jet) -> Pair:

@@ -391,7 +391,7 @@ class Part(Group):
         base = BUDGET[k] * self.effort / max(1, self.n - 2) ** 2
         if self.structure.rest is not None and self.domain.unbounded:
             base /= 4
-        return max(32, int(min(base, 1500) if infinite else base))
+        return max(32, int(min(base, 1500 * max(self.effort, 1.0)) if infinite else base))
 
     def slopes(self, k: int) -> Slopes | None:
         """Where to cut: by the change of the derivative of that order, if there is more than one side to choose."""
