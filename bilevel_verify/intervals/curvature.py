@@ -299,7 +299,9 @@ def _where(test: Any, yes: Jet, no: Jet) -> Jet:
         return out
 
     low = np.where(test, spread(yes, lambda d: d.lo), spread(no, lambda d: d.lo))
-    return Jet(yes.space, support, Interval(low, np.where(test, spread(yes, lambda d: d.hi), spread(no, lambda d: d.hi))))
+    return Jet(
+        yes.space, support, Interval(low, np.where(test, spread(yes, lambda d: d.hi), spread(no, lambda d: d.hi)))
+    )
 
 
 def _of_degree(jet: Jet, degree: int) -> Jet:

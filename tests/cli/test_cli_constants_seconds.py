@@ -110,7 +110,9 @@ def test_an_interrupt_leaves_what_was_certified(stop: int) -> None:
         if stop <= place + 1:
             assert record == {"name": name, "value": None, "reason": "interrupted before it was computed"}
         else:
-            finished = [1.0, *seen[name][1:]][: len(seen[name]) - (sum(map(len, seen.values())) == stop and _last(seen) == name)]
+            finished = [1.0, *seen[name][1:]][
+                : len(seen[name]) - (sum(map(len, seen.values())) == stop and _last(seen) == name)
+            ]
             assert record["certified"]
             assert record["upper"] == pytest.approx(record["lower"] * (1.1 + 1 / finished[-1]), rel=1e-12)
 

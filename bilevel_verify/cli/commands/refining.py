@@ -18,7 +18,7 @@ FURTHER = 4.0
 """How many times more work the next round of constants does at most."""
 LEAST = 1.5
 """A round of less than this many times the work of the last one is not begun."""
-SHARE = 0.8
+SHARE = 0.6
 """Part of the time left that a round may be expected to take: searches certify what they found at their end."""
 TIGHT = 0.03
 """A constant so near to what is reached needs no further round."""

@@ -98,7 +98,10 @@ class PlanarTerm:
             entries = self.model.evaluate(2, low, high).entries
             eigenvalues = _eigenvalues(entries)
         shape = (CELLS, CELLS, -1)
-        columns = [np.column_stack(pair).reshape(shape) for pair in ((entries.lo, eigenvalues.lo), (entries.hi, eigenvalues.hi))]
+        columns = [
+            np.column_stack(pair).reshape(shape)
+            for pair in ((entries.lo, eigenvalues.lo), (entries.hi, eigenvalues.hi))
+        ]
         self.table = CellTable((edges[0], edges[1]), Interval(columns[0], columns[1]))
 
     def sides(self, lo: Array, hi: Array) -> tuple[tuple[Interval, Interval], tuple[Interval, Interval]]:

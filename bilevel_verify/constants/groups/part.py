@@ -27,7 +27,17 @@ from bilevel_verify.constants.groups.composition import apart, sampled_specials,
 from bilevel_verify.constants.groups.group import Group
 from bilevel_verify.constants.groups.infinite import infinite
 from bilevel_verify.constants.groups.unbounded import unbounded_term
-from bilevel_verify.constants.search.branch import FEW, Alike, Cuts, Known, Slopes, Staged, Supremum, middle_of, supremum
+from bilevel_verify.constants.search.branch import (
+    FEW,
+    Alike,
+    Cuts,
+    Known,
+    Slopes,
+    Staged,
+    Supremum,
+    middle_of,
+    supremum,
+)
 from bilevel_verify.constants.search.branch import Bound as SearchBound
 from bilevel_verify.constants.search.peaks import NODES, ROWS, Peaks, larger_of, supremum_of_powers
 from bilevel_verify.constants.search.sampling import climb, sample_points
