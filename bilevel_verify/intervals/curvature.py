@@ -9,8 +9,9 @@ and any ``0 < t <= 1``
 
 which is exact for constant gradients (``t`` near 0) and leaves the positive part out for vague ones (``t = 1``).
 
-For a sum ``s`` of ``c`` and squares of affine forms, ``g g' <= 2 (s - c) A`` with its Hessian ``A`` (Cauchy), so that the
-Hessian of ``phi(s)`` lies between the multiples ``phi'`` and ``phi' + 2 (s - c) phi''`` of ``A``: functions of ``s`` alone.
+For a sum ``s`` of ``c`` and squares of affine forms, ``g g' <= 2 (s - c) A`` with its Hessian ``A`` (Cauchy), so that
+the Hessian of ``phi(s)`` lies between two multiples of ``A``, ``phi'`` and ``phi' + 2 (s - c) phi''``: functions of
+``s`` alone.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ Pair = tuple[Jet, Jet]
 class Curved:
     """A node: its jet of order two, and second-order terms around those of the jet where they may differ.
 
-    ``floor`` : the node is this constant plus squares of affine forms with weights of the sign ``side`` (None: not known
-    to be).
+    ``floor`` : the node is this constant plus squares of affine forms with weights of the sign ``side`` (None: not
+    known to be).
     """
 
     jet: Jet

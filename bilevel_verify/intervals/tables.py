@@ -34,7 +34,7 @@ class CellTable:
                 self.blocks[p, q] = np.minimum(first, second)
 
     def range(self, lo: Array, hi: Array) -> Interval:
-        """Hull over all cells that boxes touch, shape (boxes, columns); the whole line for boxes that leave the grid."""
+        """Hull over all cells that boxes touch, shape (boxes, columns); the whole line where they leave the grid."""
         first, last, inside = [], [], np.ones(len(lo), dtype=bool)
         for axis, edges in enumerate(self.edges):
             inside &= (lo[:, axis] >= edges[0]) & (hi[:, axis] <= edges[-1])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ class Slow(Mapping[str, object]):
 
     def __init__(self, efforts: dict[str, list[float]], only: list[str] | None, effort: float, stop: float) -> None:
         self.efforts, self.names, self.effort, self.stop = efforts, only or ["L", "rho"], effort, stop
-        self.table = constants(bv.single_level(f="exp(sin(x1*x2))", x="x1 x2", domain=dict(x1=(-1, 1), x2=(-1, 1))))
+        self.table = constants(bv.single_level(f="exp(sin(x1*x2))", x="x1 x2", domain={"x1": (-1, 1), "x2": (-1, 1)}))
 
     def __getitem__(self, name: str) -> object:
         self.efforts[name].append(self.effort)

@@ -1,4 +1,4 @@
-"""Hessians between two matrices, the tables of cells, and functions of affine forms: against floats at sampled points."""
+"""Hessians between two matrices, tables of cells, functions of affine forms: against floats at sampled points."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from bilevel_verify.atoms.functions import logsumexp
 from bilevel_verify.constants.formula.inner import inner_of, of_forms
 from bilevel_verify.constants.formula.rewriting import normalise
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.curvature import Curved, CurvatureArithmetic, _floor_of_product, _floor_of_sum
+from bilevel_verify.intervals.curvature import CurvatureArithmetic, Curved, _floor_of_product, _floor_of_sum
 from bilevel_verify.intervals.jets import coefficients_of
 from bilevel_verify.intervals.tables import CellTable
-from bilevel_verify.symbolic.program import program_of
 
 pytestmark = pytest.mark.fast
 X = sympy.symbols("x1:4", real=True)

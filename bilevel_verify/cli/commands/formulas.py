@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.cli import output, values
 from bilevel_verify.cli.commands.constant_table import constants_latex, show
@@ -79,7 +79,7 @@ def constants_command(arguments: argparse.Namespace) -> int:
     elif arguments.latex:
         output.line(constants_latex(found))
     else:
-        closed = {name: str(known.tables[name][name].exact) for name in table if found[name].get("exact")}
+        closed = {name: str(known.tables[name][name].exact) for name in found if found[name].get("exact")}
         show(found, {name: text for name, text in closed.items() if not _plain(text)}, arguments.why)
         if said:
             from bilevel_verify.certificates.numbers.writing import lines_of

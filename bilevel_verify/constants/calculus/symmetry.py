@@ -40,7 +40,7 @@ def interchangeable(structure: Structure, domain: Domain, blocks: Sequence[Seque
 
 
 def positive(structure: Structure, domain: Domain, alike: Sequence[Alike]) -> tuple[int, ...]:
-    """Variables that may be taken to be positive: each is the only one of them in a change of signs that alters nothing.
+    """Variables that may be taken to be positive: each alone among them in a change of signs that alters nothing.
 
     Such changes (of one, of two, of all variables) make a group; elimination modulo 2 finds, for as many variables as
     possible, a change that turns this one and none of the others chosen. Variables of a class in ``alike`` are not

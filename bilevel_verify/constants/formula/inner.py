@@ -1,6 +1,6 @@
 """A function of affine forms: ``rest(z) = F(u)``, ``u = W z + s``, where that has few more arguments than variables.
 
-Second derivatives are then ``W' F'' W``: the entries of ``F''`` are independent intervals, those of the product are not.
+Second derivatives are then ``W' F'' W``: the entries of ``F''`` are independent intervals, its own are not.
 """
 
 from __future__ import annotations
