@@ -244,7 +244,7 @@ def _reach(jet: Jet, sign: int) -> Array:
             rows[[i, *other]] += size
         else:
             rows[i] += 2.0 * (data.hi[row] if sign > 0 else -data.lo[row])
-    return np.nan_to_num(rows.max(axis=0), nan=np.inf)
+    return np.asarray(np.nan_to_num(rows.max(axis=0), nan=np.inf))
 
 
 def _rank_one(weight: Interval, gradient: Jet) -> Pair:

@@ -61,7 +61,10 @@ def constants_command(arguments: argparse.Namespace) -> int:
         raise InputError(f"--nu: a Hoelder exponent lies in [0, 1], not {arguments.nu}")
 
     def compute(effort: float, only: list[str] | None = only) -> Mapping[str, Constant]:
-        return constants(problem, paper=arguments.paper or None, nu=arguments.nu, only=only, effort=effort)
+        found: Mapping[str, Constant] = constants(
+            problem, paper=arguments.paper or None, nu=arguments.nu, only=only, effort=effort
+        )
+        return found
 
     known = refined(compute, arguments.seconds or 0.0)
     found = known.records

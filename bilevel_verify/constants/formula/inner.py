@@ -115,7 +115,8 @@ def _squares(node: Expr, inside: set[Symbol]) -> tuple[Expr, list[tuple[Expr, Ex
     mixed = any(sum(p > 0 for p in powers) > 1 for powers in poly.monoms())
     if poly.total_degree() != 2 or not mixed or not all(c.is_Rational for c in poly.coeffs()):
         return None
-    rest, found = poly, []
+    rest = poly
+    found: list[tuple[Expr, Expr]] = []
     for letter in letters:
         two, one = (sympy.Poly(rest.as_expr(), letter).coeff_monomial(letter**k) for k in (2, 1))
         if two == 0 or (found and two * found[0][0] < 0):

@@ -12,7 +12,6 @@ from bilevel_verify.constants.bound.bounds import Bound
 from bilevel_verify.constants.bound.constant import Ranges, Reason
 from bilevel_verify.constants.calculus import exact
 from bilevel_verify.constants.calculus.forms import Form
-from bilevel_verify.constants.calculus.loewner import Loewner
 from bilevel_verify.constants.formula import smoothness
 from bilevel_verify.constants.formula.domain import one_period
 from bilevel_verify.constants.formula.structure import Ridge
@@ -20,7 +19,7 @@ from bilevel_verify.constants.groups.composition import sampled_convexity, speci
 from bilevel_verify.constants.groups.part import TOLERANCE, Part
 from bilevel_verify.constants.groups.unbounded import added, bounded
 from bilevel_verify.constants.groups.weighted import without_weighted_ridges
-from bilevel_verify.constants.search.branch import Cuts, Known, Staged, supremum
+from bilevel_verify.constants.search.branch import Cuts, Known, supremum
 from bilevel_verify.constants.search.sampling import climb, sample_points
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.scalar import Power
@@ -144,16 +143,10 @@ def _search_convexity(
     def sample(points: Array) -> Array:
         return -form.least_eigenvalue(part.model.evaluate(2, points, points))
 
-    def first(lo: Array, hi: Array) -> Array:
-        return -form.between(*matrices.pieces(lo, hi), "least")[0]
-
-    staged = part.loewner_helps(form)
-    if staged:
-        matrices = Loewner(part.model, domain.lo, domain.hi)
     alike = part.alike(domain, form.slots)
     lo, hi = part.starts(domain, 2, alike)
     found = supremum(
-        Staged(first, bound) if staged else bound,
+        part.in_stages(form, domain, bound, "least"),
         sample,
         lo,
         hi,

@@ -42,6 +42,7 @@ from bilevel_verify.constants.search.branch import Bound as SearchBound
 from bilevel_verify.constants.search.peaks import NODES, ROWS, Peaks, larger_of, supremum_of_powers
 from bilevel_verify.constants.search.sampling import climb, sample_points
 from bilevel_verify.intervals.elementary import ball_ends
+from bilevel_verify.intervals.linalg import Sides
 from bilevel_verify.intervals.removable import Sinc
 from bilevel_verify.numbers.rounding import Array, enclose
 
@@ -347,15 +348,7 @@ class Part(Group):
         alike = self.alike(domain, slots)
         lo, hi = self.starts(domain, k, alike)
         cuts = Cuts(self._free_variables(k), self.slopes(k), alike)
-        whole: SearchBound = bound
-        if self.loewner_helps(form):
-            matrices = Loewner(self.model, domain.lo, domain.hi)
-
-            def first_stage(lo: Array, hi: Array) -> Array:
-                least, most = form.between(*matrices.pieces(lo, hi))
-                return np.asarray(np.maximum(np.maximum(-least, most), 0.0))
-
-            whole = Staged(first_stage, bound)
+        whole = self.in_stages(form, domain, bound, "both")
         found = supremum(whole, sample, lo, hi, tolerance, budget, Known(first.lower, first.upper), cuts)
         # on the whole space the calculus is independent of the coordinates; a search that got stuck is not
         stuck = self.domain.free and found.upper > CONVERGED * max(found.lower, first.lower)
@@ -378,9 +371,20 @@ class Part(Group):
             self.named(found.where),
         )
 
-    def loewner_helps(self, form: Form) -> bool:
-        """Whether Hessians are bounded by matrices first: where the centred form costs many times as much."""
-        return form.order == 2 and form.symmetric and self.n > FEW and self.structure.rest is not None
+    def in_stages(self, form: Form, domain: Domain, bound: SearchBound, sides: Sides) -> SearchBound:
+        """Hessians are bounded by matrices first where the centred form (``bound``) costs many times as much.
+
+        ``sides`` : ``both`` for the norm, ``least`` for minus the least eigenvalue.
+        """
+        if form.order != 2 or not form.symmetric or self.n <= FEW or self.structure.rest is None:
+            return bound
+        matrices = Loewner(self.model, domain.lo, domain.hi)
+
+        def first(lo: Array, hi: Array) -> Array:
+            least, most = form.between(*matrices.pieces(lo, hi), sides=sides)
+            return -least if sides == "least" else np.maximum(np.maximum(-least, most), 0.0)
+
+        return Staged(first, bound)
 
     def alike(self, domain: Domain, slots: str) -> tuple[Alike, ...]:
         """Variables that may change places, where there are so many that every search lasts."""
