@@ -381,7 +381,8 @@ class Part(Group):
         matrices = Loewner(self.model, domain.lo, domain.hi)
 
         def first(lo: Array, hi: Array) -> Array:
-            least, most = form.between(*matrices.pieces(lo, hi), sides=sides)
+            below, above = matrices.pieces(lo, hi)
+            least, most = form.between(below, above, sides)
             return -least if sides == "least" else np.maximum(np.maximum(-least, most), 0.0)
 
         return Staged(first, bound)
