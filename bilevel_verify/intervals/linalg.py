@@ -99,7 +99,7 @@ def _finite_range(low: Array, high: Array, sides: Sides = "both") -> tuple[Array
         return point_eigenvalues(centre)
     if n <= VERTEX_LIMIT:
         return _vertices(centre, radius, sides)
-    return _centred(centre, radius)
+    return _centred(centre, radius, sides)
 
 
 def _two_by_two(low: Array, high: Array) -> tuple[Array, Array]:
@@ -133,7 +133,12 @@ def point_eigenvalues(matrices: Array) -> tuple[Array, Array]:
         values = np.linalg.eigvalsh(matrices)
         margin = np.abs(matrices).max(axis=(1, 2)) * (n * n * 8 * UNIT)
         return values[:, 0] - margin, values[:, -1] + margin
-    gram, error, defect = _rotated(matrices)
+    return _by_rotation(*_rotated(matrices)[:3])
+
+
+def _by_rotation(gram: Array, error: Array, defect: Array) -> tuple[Array, Array]:
+    """Extreme eigenvalues of ``A`` from ``Q^T A Q``: Gershgorin."""
+    n = gram.shape[1]
     diagonal = np.diagonal(gram, axis1=1, axis2=2)
     off = np.where(np.eye(n, dtype=bool), 0.0, np.abs(gram)).sum(axis=2)
     room = off * (1 + n * 4 * UNIT) + error[:, None]
@@ -151,8 +156,8 @@ def _undo_congruence(bottom: Array, top: Array, defect: Array) -> tuple[Array, A
     return np.where(bad, -np.inf, bottom), np.where(bad, np.inf, top)
 
 
-def _rotated(matrices: Array) -> tuple[Array, Array, Array]:
-    """``Q^T A Q``, a bound on its rounding error in norm, and a bound on ``|I - Q^T Q|``."""
+def _rotated(matrices: Array) -> tuple[Array, Array, Array, Array]:
+    """``Q^T A Q``, a bound on its rounding error in norm, a bound on ``|I - Q^T Q|``, and ``|Q|``."""
     _, n, _ = matrices.shape
     vectors = np.linalg.eigh(matrices)[1]
     transposed = vectors.swapaxes(1, 2)
@@ -164,7 +169,7 @@ def _rotated(matrices: Array) -> tuple[Array, Array, Array]:
     gap = np.abs(transposed @ vectors - eye).sum(axis=2).max(axis=1)
     length = (np.abs(transposed) @ np.abs(vectors)).sum(axis=2).max(axis=1)
     defect = gap * (1 + 4 * n * UNIT) + length * gamma(n + 3)
-    return gram, error, defect
+    return gram, error, defect, np.abs(vectors)
 
 
 @lru_cache(maxsize=16)
@@ -206,16 +211,18 @@ def perron_upper(matrices: Array, steps: int = 12) -> Array:
     return np.asarray(up(best))
 
 
-def _centred(centre: Array, radius: Array) -> tuple[Array, Array]:
+def _centred(centre: Array, radius: Array, sides: Sides = "both") -> tuple[Array, Array]:
     """Better of ``lambda(C) -+ rho(R)`` and the rotated bound (exact to second order as the radius shrinks)."""
     _, n, _ = centre.shape
-    least, most = point_eigenvalues(centre)
+    turnable = n <= 30 and bool((np.abs(centre) <= LARGEST).all())
+    if not turnable:
+        least, most = point_eigenvalues(centre)
+        spread = perron_upper(radius)
+        return down(least - spread), up(most + spread)
+    gram, error, defect, basis = _rotated(centre)
     spread = perron_upper(radius)
+    least, most = _by_rotation(gram, error, defect)
     least, most = down(least - spread), up(most + spread)
-    if n > 30 or not (np.abs(centre) <= LARGEST).all():
-        return least, most
-    gram, error, defect = _rotated(centre)
-    basis = np.abs(np.linalg.eigh(centre)[1])
     turned = basis.swapaxes(1, 2) @ (radius @ basis) * (1 + gamma(2 * n + 4)) + UNDERFLOW
     diagonal = np.diagonal(gram, axis1=1, axis2=2)
     eye = np.eye(n, dtype=bool)
@@ -223,8 +230,11 @@ def _centred(centre: Array, radius: Array) -> tuple[Array, Array]:
     loose = 0.5 * (loose + loose.swapaxes(1, 2)) * (1 + 4 * UNIT)
     spectrum = np.where(eye, diagonal[:, :, None], 0.0)
     rough = (np.abs(spectrum) + loose).max(axis=(1, 2)) * (n * 2 * UNIT)
-    top = up(point_eigenvalues(spectrum + loose)[1] + error + rough)
-    bottom = down(point_eigenvalues(spectrum - loose)[0] - error - rough)
+    top, bottom = np.full(len(centre), np.inf), np.full(len(centre), -np.inf)
+    if sides != "least":
+        top = up(point_eigenvalues(spectrum + loose)[1] + error + rough)
+    if sides != "most":
+        bottom = down(point_eigenvalues(spectrum - loose)[0] - error - rough)
     bottom, top = _undo_congruence(bottom, top, defect)
     return np.maximum(least, bottom), np.minimum(most, top)
 

@@ -74,7 +74,7 @@ def outcome(upper: float, lower: float) -> Supremum:
 def budget(k: int, n: int, effort: float, shrunk: bool, infinite: bool, share: float = 1.0) -> int:
     base = {1: 6000, 2: 12000, 3: 12000, 4: 8000}[k] * effort / max(1, n - 2) ** 2
     base = base / 4 if shrunk else base
-    own = max(32, int(min(base, 1500) if infinite else base))
+    own = max(32, int(min(base, 1500 * max(effort, 1.0)) if infinite else base))
     return max(32, int(share * own))
 
 

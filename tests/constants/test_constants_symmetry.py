@@ -11,7 +11,7 @@ import sympy
 
 import bilevel_verify as bv
 from bilevel_verify.constants import constants
-from bilevel_verify.constants.calculus.symmetry import interchangeable
+from bilevel_verify.constants.calculus.symmetry import interchangeable, positive
 from bilevel_verify.constants.formula.domain import domain_of
 from bilevel_verify.constants.formula.structure import structure_of
 from bilevel_verify.constants.search.branch import Alike, Cuts, Known, _Search, supremum
@@ -193,3 +193,80 @@ def test_several_boxes_are_searched_whole() -> None:
     lo, hi = np.array([[1.0, 0.0], [3.0, 0.0]]), np.array([[2.0, 1.0], [4.0, 1.0]])
     found = supremum(bound, value, lo, hi, 1e-3, 500, Known(-np.inf), Cuts(alike=(Alike((0, 1)),)))
     assert found.lower <= 4.0 <= found.upper <= 4.0 + 1e-2
+
+
+@pytest.mark.parametrize(
+    ("f", "more", "found"),
+    [
+        ("log(2 + sin(x1*x2*x3*x4) + x1**2 + 2*x2**2 + 3*x3**2)", {}, (0, 1, 2)),  # even changes: all signs but one
+        ("log(2 + cos(x1*x2*x3*x4) + x1**2 + 2*x2**2 + 3*x3**2)", {}, (0, 1, 2, 3)),
+        ("sqrt(1 + x1*x2 + 2*x2*x3 + 3*x3*x4 + x4**2)", {}, (0,)),  # all together
+        ("sqrt(1 + x1*x2 + 2*x3*x4)", {}, (0, 2)),
+        ("sqrt(9 + x1*x2 + 2*x3*x4) + x1", {}, (2,)),
+        ("sqrt(9 + x1*x2 + 2*x3*x4) + sin(x1)", {}, (2,)),
+        ("exp(x1 + 2*x2*x3*x4)", {}, (1, 2)),
+        ("sqrt(1 + x1*x2 + 2*x3*x4)", {"x1": (-1.0, 2.0)}, (2,)),
+        ("exp(x1 + 2*x2 - x3*x4**3)", {}, (2,)),
+    ],
+)
+def test_which_variables_may_be_taken_positive(f: str, more: dict[str, Any], found: Any) -> None:
+    problem = bv.single_level(f=f, x=list(NAMES), domain=dict.fromkeys(NAMES, (-1.0, 1.0)) | more)
+    structure, domain = structure_of(problem.f, problem.x), domain_of(problem)
+    assert positive(structure, domain, ()) == found
+    settled = positive(structure, domain, (Alike((0, 1)),))
+    assert not {0, 1} & set(settled)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_signs_and_orders_together_lose_no_point(seed: int) -> None:
+    """Every point of a grid is carried into the part that is searched by a map that leaves the function as it is."""
+    formulas = [
+        "sin(x1*x2*x3*x4) + x1**2*x3**2 + x2**2*x4",
+        "cos(x1*x2 + x3*x4)",
+        "x1*x2*x3*x4*exp(x1*x2)",
+        "x1*x3/(9 + x2*x4)",
+    ]
+    f = f"log(2000 + {formulas[seed % 4]}{' + x1**2 + x2**2' if seed > 3 else ''})"
+    problem = bv.single_level(f=f, x=list(NAMES), domain=dict.fromkeys(NAMES, (-2.0, 2.0)))
+    structure, domain = structure_of(problem.f, problem.x), domain_of(problem)
+    alike = interchangeable(structure, domain, ((0, 1, 2, 3),))
+    chosen = list(positive(structure, domain, alike))
+    value = sympy.lambdify(problem.x, problem.f, "numpy")
+    points = np.array(list(itertools.product((-2.0, -1.0, 0.0, 1.0, 2.0), repeat=4)))
+    search = _Search(
+        lambda lo, hi: np.ones(len(lo)), lambda z: np.ones(len(z)), np.full(4, -2.0), np.full(4, 2.0), 0, 0, None
+    )
+    search.alike = alike
+    searched = points[(points[:, chosen] >= 0).all(axis=1)]
+    _, _, kept = search._in_order(searched, searched, np.arange(len(searched)))
+    sizes = lambda z: {tuple(sorted(np.abs(p))) + (round(float(value(*p)), 12),) for p in z}
+    assert sizes(points) == sizes(searched[kept])
+    if chosen or alike:
+        assert len(kept) < len(points)
+
+
+@pytest.mark.parametrize(("members", "signs"), [((0, 1, 2), 0), ((0, 2), 1), ((0, 1, 2, 3), 2)])
+def test_boxes_shrink_to_the_points_that_count(members: tuple[int, ...], signs: int) -> None:
+    rng = np.random.default_rng(4)
+    ends = np.sort(rng.integers(-3, 4, (200, 4, 2)), axis=2).astype(float)
+    lo, hi = ends[..., 0], ends[..., 1]
+    search = _Search(
+        lambda a, b: np.ones(len(a)), lambda z: np.ones(len(z)), np.full(4, -3.0), np.full(4, 3.0), 0, 0, None
+    )
+    search.alike = (Alike(members, signs),)
+    low, high, kept = search._in_order(lo, hi, np.arange(200))
+    grid = np.array(list(itertools.product(range(-3, 4), repeat=4)), dtype=float)
+    values = grid[:, members]
+    counts = (np.diff(values, axis=1) >= 0).all(axis=1)
+    counts &= {0: np.ones(len(grid), bool), 1: values[:, 0] >= 0, 2: values[:, 0] + values[:, 1] >= 0}[signs]
+    for box in range(200):
+        inside = grid[counts & (grid >= lo[box]).all(axis=1) & (grid <= hi[box]).all(axis=1)]
+        place = np.flatnonzero(kept == box)
+        if len(inside):
+            (k,) = place
+            assert (low[k] <= inside.min(axis=0)).all()
+            assert (high[k] >= inside.max(axis=0)).all()
+            assert (low[k] >= lo[box]).all()
+            assert (high[k] <= hi[box]).all()
+            others = [i for i in range(4) if i not in members]
+            assert (low[k][others] == lo[box][others]).all()

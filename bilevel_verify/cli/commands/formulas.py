@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bilevel_verify.campaign.records import constant_record
 from bilevel_verify.cli import output, values
 from bilevel_verify.cli.commands.constant_table import constants_latex, show
-from bilevel_verify.errors import BilevelVerifyError, InputError
+from bilevel_verify.cli.commands.refining import Refined, refined
+from bilevel_verify.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from bilevel_verify.constants import Constant
 
@@ -53,6 +51,7 @@ def derive_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
+<<<<<<< HEAD
 FURTHER = 4
 """How many times more work the next round of constants does."""
 TIGHT = 0.03
@@ -92,6 +91,8 @@ def _refined(
         effort *= FURTHER
 
 
+=======
+>>>>>>> constants
 def constants_command(arguments: argparse.Namespace) -> int:
     """Print the constants of a problem with where they come from."""
     from bilevel_verify.constants import constants
@@ -100,9 +101,16 @@ def constants_command(arguments: argparse.Namespace) -> int:
     only = arguments.only.replace(",", " ").split() if arguments.only else None
     if arguments.nu is not None and not 0 <= arguments.nu <= 1:
         raise InputError(f"--nu: a Hoelder exponent lies in [0, 1], not {arguments.nu}")
-    compute = partial(constants, problem, paper=arguments.paper or None, nu=arguments.nu, only=only)
-    table, found = _refined(compute, arguments.seconds or 0.0)
-    said = _certificates(table, [name for name in found if found[name]["value"] is not None], arguments.certificates)
+
+    def compute(effort: float, only: list[str] | None = only) -> Mapping[str, Constant]:
+        found: Mapping[str, Constant] = constants(
+            problem, paper=arguments.paper or None, nu=arguments.nu, only=only, effort=effort
+        )
+        return found
+
+    known = refined(compute, arguments.seconds or 0.0)
+    found = known.records
+    said = {} if known.interrupted else _certificates(known, arguments.certificates)
     for name, record in said.items():
         found[name.partition(" ")[0]]["certificate"] = record
     if arguments.out:
@@ -116,16 +124,18 @@ def constants_command(arguments: argparse.Namespace) -> int:
     elif arguments.latex:
         output.line(constants_latex(found))
     else:
-        closed = {name: str(table[name].exact) for name in table if found[name].get("exact")}
+        closed = {name: str(known.tables[name][name].exact) for name in found if found[name].get("exact")}
         show(found, {name: text for name, text in closed.items() if not _plain(text)}, arguments.why)
         if said:
             from bilevel_verify.certificates.numbers.writing import lines_of
 
             output.line("\n".join(["", *lines_of(said, Path(arguments.certificates))]))
+    if known.interrupted:
+        raise KeyboardInterrupt  # what is known was said
     return 0
 
 
-def _certificates(table: Mapping[str, Constant], names: list[str], folder: str | None) -> dict[str, dict[str, object]]:
+def _certificates(known: Refined, folder: str | None) -> dict[str, dict[str, object]]:
     """Certificates of the constants, written; nothing without a folder."""
     if folder is None:
         return {}
@@ -133,9 +143,14 @@ def _certificates(table: Mapping[str, Constant], names: list[str], folder: str |
     from bilevel_verify.certificates.numbers.writing import write_certificates
     from bilevel_verify.constants.api import Constants
 
-    if not isinstance(table, Constants):
-        raise InputError("--certificates: constants of a family depend on its letters; give one member")
-    return write_certificates(table.problem.name, [certified_constant(table, name) for name in names], Path(folder))
+    shown, problem = [], ""
+    for name, table in known.tables.items():
+        if not isinstance(table, Constants):
+            raise InputError("--certificates: constants of a family depend on its letters; give one member")
+        problem = table.problem.name
+        if known.records[name]["value"] is not None:
+            shown.append(certified_constant(table, name))
+    return write_certificates(problem, shown, Path(folder))
 
 
 def _plain(text: str) -> bool:

@@ -253,6 +253,16 @@ class Form:
         most = np.where(lost_high, np.inf, np.where(exact, most, most + step_high))
         return least, most
 
+    def between(self, below: list[Pieces], above: list[Pieces], sides: linalg.Sides = "both") -> tuple[Array, Array]:
+        """As :meth:`extremes`, for Hessians between two matrices: the best of the alternatives on each side."""
+        boxes = below[0].ridges.lo.shape[0]
+        least, most = np.full(boxes, -np.inf), np.full(boxes, np.inf)
+        if sides != "most":
+            least = np.maximum.reduce([self.extremes(pieces, sides="least")[0] for pieces in below])
+        if sides != "least":
+            most = np.minimum.reduce([self.extremes(pieces, sides="most")[1] for pieces in above])
+        return least, most
+
     def _by_matrices(self, pieces: Pieces) -> Array:
         if self.order == 1:
             return self._gradient(pieces)

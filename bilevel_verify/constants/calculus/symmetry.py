@@ -9,6 +9,7 @@ make all but the least in absolute value positive).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from bilevel_verify.atoms.datasum import DataSum
@@ -36,6 +37,34 @@ def interchangeable(structure: Structure, domain: Domain, blocks: Sequence[Seque
             classes.append([i])
     found = [tuple(members) for members in classes if len(members) > 1]
     return tuple(Alike(members, _signs(structure, domain, members)) for members in found)
+
+
+def positive(structure: Structure, domain: Domain, alike: Sequence[Alike]) -> tuple[int, ...]:
+    """Variables that may be taken to be positive: each alone among them in a change of signs that alters nothing.
+
+    Such changes (of one, of two, of all variables) make a group; elimination modulo 2 finds, for as many variables as
+    possible, a change that turns this one and none of the others chosen. Variables of a class in ``alike`` are not
+    chosen: its own order settles their signs, and moves no other variable.
+    """
+    n = len(structure.variables)
+    if structure.rest is None or structure.rest.has(DataSum):
+        return ()
+    in_ridges = {i for ridge in structure.ridges for i, _ in ridge.row}
+    free = [i for i in range(n) if i not in in_ridges]
+    settled = {i for one in alike for i in one.members}
+    rows: list[set[int]] = []
+    pivots: list[int] = []
+    for changed in [*itertools.combinations(free, 1), *itertools.combinations(free, 2), tuple(range(n))]:
+        left = set(changed)
+        for row, pivot in zip(rows, pivots, strict=True):
+            left ^= row if pivot in left else set()
+        choice = min(left - settled, default=None)
+        if choice is None or not left <= set(free) or not _even(structure, domain, changed):
+            continue
+        rows = [row ^ left if choice in row else row for row in rows]
+        rows.append(left)
+        pivots.append(choice)
+    return tuple(sorted(pivots))
 
 
 def _signs(structure: Structure, domain: Domain, members: tuple[int, ...]) -> int:

@@ -109,10 +109,7 @@ class Model:
         ridges = self.ridge_ranges(order, self.arguments(lo, hi))
         entries = self.polynomial_part(order, lo, hi)
         if self.program is not None:
-            rest = self._rest(order, lo, hi)
-            used = (entries.lo != 0).any(axis=0) | (entries.hi != 0).any(axis=0)
-            total = entries + rest if used.any() else rest
-            entries = Interval(np.where(used, total.lo, rest.lo), np.where(used, total.hi, rest.hi))
+            entries = sum_of_entries(entries, self._rest(order, lo, hi))
         return Pieces(order, ridges, entries)
 
     def slopes(self, order: int, points: Array) -> Array:
@@ -168,13 +165,13 @@ class Model:
         finite = finite and len(jet_space(self.n, order).of_degree(order)) <= MEAN_VALUE_LIMIT
         arithmetic = JetArithmetic(self.n, order + (1 if finite and not thin else 0))
         jet = self.program.run(arithmetic, arithmetic.variables(lo, hi))[0]
-        natural = _wide(coefficients_of(jet, order), len(lo))
+        natural = wide(coefficients_of(jet, order), len(lo))
         if not finite or thin:
             return natural
-        slopes = _wide(coefficients_of(jet, order + 1), len(lo))
+        slopes = wide(coefficients_of(jet, order + 1), len(lo))
         middle = 0.5 * lo + 0.5 * hi
         plain = JetArithmetic(self.n, order)
-        centre = _wide(coefficients_of(self.program.run(plain, plain.variables(middle, middle))[0], order), len(lo))
+        centre = wide(coefficients_of(self.program.run(plain, plain.variables(middle, middle))[0], order), len(lo))
         return natural.meet(centre + self._slope_term(order, slopes, lo - middle, hi - middle, middle))
 
     def _slope_term(self, order: int, slopes: Interval, left: Array, right: Array, middle: Array) -> Interval:
@@ -198,7 +195,16 @@ class Model:
         return Interval(low, high)
 
 
-def _wide(rows: Interval, boxes: int) -> Interval:
+def sum_of_entries(constant: Interval, rest: Interval) -> Interval:
+    """Entries of two parts; where the first has nothing the second stays as it is, unrounded."""
+    used = (constant.lo != 0).any(axis=0) | (constant.hi != 0).any(axis=0)
+    if not used.any():
+        return rest
+    total = constant + rest
+    return Interval(np.where(used, total.lo, rest.lo), np.where(used, total.hi, rest.hi))
+
+
+def wide(rows: Interval, boxes: int) -> Interval:
     """From (count, boxes or 1) to (boxes, count)."""
     shape = (rows.lo.shape[0], boxes)
     return Interval(np.broadcast_to(rows.lo, shape).T, np.broadcast_to(rows.hi, shape).T)

@@ -15,6 +15,7 @@ from sympy import Expr
 from bilevel_verify.atoms import abspow, pluspow, sgnpow
 from bilevel_verify.atoms.table import recognise
 from bilevel_verify.constants.formula.domain import Domain
+from bilevel_verify.constants.formula.inner import inner_of
 from bilevel_verify.constants.formula.piecewise import PiecewiseScalar, first_mismatch, is_joined_smoothly, joints_of
 from bilevel_verify.constants.formula.structure import Ridge, Structure
 from bilevel_verify.intervals.batch import Interval
@@ -150,11 +151,13 @@ def range_of(expression: Expr, structure: Structure, domain: Domain) -> tuple[fl
     """Enclosure of the values of a formula on a domain."""
     from bilevel_verify.symbolic.program import program_of
 
-    arithmetic = JetArithmetic(len(structure.variables), 0)
-    jet = program_of(expression, list(structure.variables)).run(
-        arithmetic, arithmetic.variables(domain.lo[None], domain.hi[None])
-    )[0]
-    value = jet.constant_term()
+    natural = program_of(expression, list(structure.variables)), domain.lo[None], domain.hi[None]
+    inner = inner_of(expression, structure.variables)
+    values = []
+    for program, lo, hi in (natural, (inner.program, *inner.arguments(*natural[1:]))):
+        arithmetic = JetArithmetic(lo.shape[1], 0)
+        values.append(program.run(arithmetic, arithmetic.variables(lo, hi))[0].constant_term())
+    value = values[0].meet(values[1])
     return float(value.lo[0]), float(value.hi[0])
 
 

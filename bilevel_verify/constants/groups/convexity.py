@@ -11,7 +11,6 @@ from sympy import Expr
 from bilevel_verify.constants.bound.bounds import Bound
 from bilevel_verify.constants.bound.constant import Ranges, Reason
 from bilevel_verify.constants.calculus import exact
-from bilevel_verify.constants.calculus.affine_variables import faces
 from bilevel_verify.constants.calculus.forms import Form
 from bilevel_verify.constants.formula import smoothness
 from bilevel_verify.constants.formula.domain import one_period
@@ -144,16 +143,17 @@ def _search_convexity(
     def sample(points: Array) -> Array:
         return -form.least_eigenvalue(part.model.evaluate(2, points, points))
 
-    lo, hi = faces(domain, part.structure, 2)
+    alike = part.alike(domain, form.slots)
+    lo, hi = part.starts(domain, 2, alike)
     found = supremum(
-        bound,
+        part.in_stages(form, domain, bound, "least"),
         sample,
         lo,
         hi,
         TOLERANCE[2],
         part._budget(2, math.isinf(least)),
         Known(-best, -least),
-        Cuts(part._free_variables(2), part.slopes(2), part.alike(domain, form.slots)),
+        Cuts(part._free_variables(2), part.slopes(2), alike),
     )
     if -found.upper <= least:
         return Bound(min(best, -found.lower), least, True, "calculus", why, None, False, witness)

@@ -16,7 +16,8 @@ from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.calculus import exact
 from bilevel_verify.constants.calculus.affine_variables import faces
 from bilevel_verify.constants.calculus.forms import Form, defined
-from bilevel_verify.constants.calculus.symmetry import interchangeable
+from bilevel_verify.constants.calculus.loewner import Loewner
+from bilevel_verify.constants.calculus.symmetry import interchangeable, positive
 from bilevel_verify.constants.formula import smoothness
 from bilevel_verify.constants.formula.domain import Domain, one_period
 from bilevel_verify.constants.formula.piecewise import PiecewiseScalar
@@ -26,10 +27,22 @@ from bilevel_verify.constants.groups.composition import apart, sampled_specials,
 from bilevel_verify.constants.groups.group import Group
 from bilevel_verify.constants.groups.infinite import infinite
 from bilevel_verify.constants.groups.unbounded import unbounded_term
-from bilevel_verify.constants.search.branch import FEW, Alike, Cuts, Known, Slopes, Supremum, middle_of, supremum
+from bilevel_verify.constants.search.branch import (
+    FEW,
+    Alike,
+    Cuts,
+    Known,
+    Slopes,
+    Staged,
+    Supremum,
+    middle_of,
+    supremum,
+)
+from bilevel_verify.constants.search.branch import Bound as SearchBound
 from bilevel_verify.constants.search.peaks import NODES, ROWS, Peaks, larger_of, supremum_of_powers
 from bilevel_verify.constants.search.sampling import climb, sample_points
 from bilevel_verify.intervals.elementary import ball_ends
+from bilevel_verify.intervals.linalg import Sides
 from bilevel_verify.intervals.removable import Sinc
 from bilevel_verify.numbers.rounding import Array, enclose
 
@@ -332,9 +345,11 @@ class Part(Group):
         budget = max(32, int(share * self._budget(k, math.isinf(first.upper))))
         coarse = 0.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor - 1.0
         tolerance = TOLERANCE[k] + coarse
-        lo, hi = faces(domain, self.structure, k)
-        cuts = Cuts(self._free_variables(k), self.slopes(k), self.alike(domain, slots))
-        found = supremum(bound, sample, lo, hi, tolerance, budget, Known(first.lower, first.upper), cuts)
+        alike = self.alike(domain, slots)
+        lo, hi = self.starts(domain, k, alike)
+        cuts = Cuts(self._free_variables(k), self.slopes(k), alike)
+        whole = self.in_stages(form, domain, bound, "both")
+        found = supremum(whole, sample, lo, hi, tolerance, budget, Known(first.lower, first.upper), cuts)
         # on the whole space the calculus is independent of the coordinates; a search that got stuck is not
         stuck = self.domain.free and found.upper > CONVERGED * max(found.lower, first.lower)
         if found.upper >= first.upper or (stuck and math.isfinite(first.upper)):
@@ -356,16 +371,42 @@ class Part(Group):
             self.named(found.where),
         )
 
+    def in_stages(self, form: Form, domain: Domain, bound: SearchBound, sides: Sides) -> SearchBound:
+        """Hessians are bounded by matrices first where the centred form (``bound``) costs many times as much.
+
+        ``sides`` : ``both`` for the norm, ``least`` for minus the least eigenvalue.
+        """
+        if form.order != 2 or not form.symmetric or self.n <= FEW or self.structure.rest is None:
+            return bound
+        matrices = Loewner(self.model, domain.lo, domain.hi)
+
+        def first(lo: Array, hi: Array) -> Array:
+            below, above = matrices.pieces(lo, hi)
+            least, most = form.between(below, above, sides)
+            return -least if sides == "least" else np.maximum(np.maximum(-least, most), 0.0)
+
+        return Staged(first, bound)
+
     def alike(self, domain: Domain, slots: str) -> tuple[Alike, ...]:
         """Variables that may change places, where there are so many that every search lasts."""
         blocks = [self.model.slots(s) for s in set(slots)]
         return interchangeable(self.structure, domain, blocks) if self.n > FEW else ()
 
+    def starts(self, domain: Domain, k: int, alike: tuple[Alike, ...]) -> tuple[Array, Array]:
+        """Boxes that together carry the supremum, shape (boxes, n)."""
+        lo, hi = faces(domain, self.structure, k)
+        if self.n <= FEW:
+            return lo, hi
+        members = list(positive(self.structure, domain, alike))
+        lo[:, members] = np.maximum(lo[:, members], 0.0)
+        kept = (lo <= hi).all(axis=1)
+        return lo[kept], hi[kept]
+
     def _budget(self, k: int, infinite: bool) -> int:
         base = BUDGET[k] * self.effort / max(1, self.n - 2) ** 2
         if self.structure.rest is not None and self.domain.unbounded:
             base /= 4
-        return max(32, int(min(base, 1500) if infinite else base))
+        return max(32, int(min(base, 1500 * max(self.effort, 1.0)) if infinite else base))
 
     def slopes(self, k: int) -> Slopes | None:
         """Where to cut: by the change of the derivative of that order, if there is more than one side to choose."""

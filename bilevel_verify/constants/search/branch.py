@@ -25,6 +25,29 @@ Sample = Callable[[Array], Array]
 Slopes = Callable[[Array], Array]
 """``points -> how fast the bounded quantity changes along every variable`` (an estimate: it only chooses the cuts)."""
 
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A bound in two stages: ``first`` is cheap; ``second`` costs several times as much and is asked where it matters.
+
+    Both bound the same supremum; so does the smaller one.
+    """
+
+    first: Bound
+    second: Bound
+
+    def __call__(self, lo: Array, hi: Array) -> Array:
+        return np.minimum(_checked(self.first(lo, hi)), _checked(self.second(lo, hi)))
+
+
+USEFUL = 0.05
+"""The second stage helps a box if it takes away this part of what is above the target ..."""
+
+OFTEN = 0.1
+"""... and goes on if it helps this part of a batch; else it is tried again after ``PAUSE`` batches."""
+
+PAUSE = 4
+
 EASY = 5
 """A search that ends within this part of its budget is cut along the widest sides."""
 
@@ -144,7 +167,7 @@ class _Search:
             wide = (self.hi - self.lo).max(axis=0)
         self.scale = np.where(np.isfinite(wide) & (wide > 0), wide, 1.0)
         self.upper = _checked(bound(self.lo, self.hi))
-        self.boxes = len(self.lo)
+        self.boxes, self.pause = len(self.lo), 0
         self.lower, self.where = floor, middle_of(self.lo, self.hi)[0]
         self._probe(middle_of(self.lo, self.hi))
 
@@ -170,7 +193,7 @@ class _Search:
             chosen = chosen[order]
         fresh_lo, fresh_hi, parents = self._in_order(*self._pieces(chosen))
         with quick_algebra():
-            bounds = _checked(self.bound(fresh_lo, fresh_hi))
+            bounds = self._bounded(fresh_lo, fresh_hi)
         bounds = np.minimum(bounds, self.upper[parents])
         self.boxes += len(bounds)
         keep = np.ones(len(self.upper), dtype=bool)
@@ -180,6 +203,22 @@ class _Search:
         promising = np.argsort(-bounds)[:512]
         self._probe(middle_of(fresh_lo[promising], fresh_hi[promising]))
         return True
+
+    def _bounded(self, lo: Array, hi: Array) -> Array:
+        """Bounds of new boxes; the second stage where the first one leaves a box to be cut, if that has paid."""
+        if not isinstance(self.bound, Staged):
+            return _checked(self.bound(lo, hi))
+        values, target = _checked(self.bound.first(lo, hi)), self.target()
+        open_ = values > target
+        self.pause = max(0, self.pause - 1)
+        if self.pause or not open_.any():
+            return values
+        finer = np.minimum(values[open_], _checked(self.bound.second(lo[open_], hi[open_])))
+        with np.errstate(invalid="ignore"):
+            helped = finer < values[open_] - USEFUL * (values[open_] - max(target, -1e300))
+        self.pause = PAUSE if np.mean(helped) < OFTEN else 0
+        values[open_] = finer
+        return values
 
     def _worth_it(self) -> Array:
         """Tails beyond 1e12 are not chased further."""
@@ -198,13 +237,20 @@ class _Search:
         return lo, hi, parents
 
     def _in_order(self, lo: Array, hi: Array, parents: NDArray[np.intp]) -> tuple[Array, Array, NDArray[np.intp]]:
-        """The boxes with a point at which the values of every class ascend, and one at which its signs are right."""
-        kept = np.ones(len(lo), dtype=bool)
+        """Of every box the hull of the points where the values of a class ascend, with its signs right, if any."""
+        if not self.alike:
+            return lo, hi, parents
+        lo, hi = lo.copy(), hi.copy()
         for members, signs in self.alike:
-            least = np.maximum.accumulate(lo[:, members], axis=1)  # what an ascending point has there at least
-            kept &= (least <= hi[:, members]).all(axis=1)
-            if signs:
-                kept &= hi[:, members[:signs]].sum(axis=1) >= 0.0  # the sign of a sum of two floats is exact
+            first, second = members[:2]
+            if signs == 1:
+                lo[:, first] = np.maximum(lo[:, first], 0.0)
+            elif signs:  # x_2 >= |x_1|
+                lo[:, second] = np.maximum(lo[:, second], np.maximum(-hi[:, first], 0.0))
+                lo[:, first] = np.maximum(lo[:, first], -hi[:, second])
+            lo[:, members] = np.maximum.accumulate(lo[:, members], axis=1)
+            hi[:, members] = np.minimum.accumulate(hi[:, members][:, ::-1], axis=1)[:, ::-1]
+        kept = (lo <= hi).all(axis=1)
         return lo[kept], hi[kept], parents[kept]
 
     def _widths(self, lo: Array, hi: Array) -> Array:
@@ -249,12 +295,22 @@ class _Search:
 
     def _certify(self) -> float:
         """Children may rest on a parent's bound: boxes whose own bound is larger are judged by the larger one."""
-        best = -math.inf
+        best, level = -math.inf, float(self.upper.max())
         with ball_ends():
             for start in range(0, len(self.lo), 4096):
                 part = slice(start, start + 4096)
-                best = max(best, float(_checked(self.bound(self.lo[part], self.hi[part])).max()))
+                best = max(best, float(self._certified(self.lo[part], self.hi[part], level).max()))
         return best
+
+    def _certified(self, lo: Array, hi: Array, level: float) -> Array:
+        """Bounds of boxes; the second stage where the first one is above what was found."""
+        if not isinstance(self.bound, Staged):
+            return _checked(self.bound(lo, hi))
+        values = _checked(self.bound.first(lo, hi))
+        above = values > level
+        if above.any():
+            values[above] = np.minimum(values[above], _checked(self.bound.second(lo[above], hi[above])))
+        return values
 
 
 def _checked(values: Array) -> Array:

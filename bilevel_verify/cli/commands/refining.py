@@ -1,0 +1,96 @@
+"""Constants round by round: more work for those that are not tight, as long as the time asked for lasts."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bilevel_verify.campaign.records import constant_record
+from bilevel_verify.errors import BilevelVerifyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bilevel_verify.constants import Constant
+
+FURTHER = 4.0
+"""How many times more work the next round of constants does at most."""
+LEAST = 1.5
+"""A round of less than this many times the work of the last one is not begun."""
+SHARE = 0.6
+"""Part of the time left that a round may be expected to take: searches certify what they found at their end."""
+TIGHT = 0.03
+"""A constant so near to what is reached needs no further round."""
+INTERRUPTED = "interrupted before it was computed"
+
+
+@dataclass
+class Refined:
+    """What is known: records by letter, the table that each comes from, whether the user broke in."""
+
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tables: dict[str, Mapping[str, Constant]] = field(default_factory=dict)
+    interrupted: bool = False
+    took: dict[str, float] = field(default_factory=dict)
+
+    def take(self, table: Mapping[str, Constant], name: str) -> None:
+        """Compute one constant; the better of two certified ends stays."""
+        begun, before = time.process_time(), self.took.get(name)
+        try:
+            record = constant_record(table[name])
+        except BilevelVerifyError as error:
+            record = {"name": name, "value": None, "reason": " ".join(str(error).split())}
+        self.took[name] = time.process_time() - begun
+        if before is None or _better(record, self.records[name]):
+            self.records[name], self.tables[name] = record, table
+
+
+def refined(compute: Callable[..., Mapping[str, Constant]], seconds: float) -> Refined:
+    """One round with the usual effort, then further ones until all are tight or the next would take too long.
+
+    Whatever happens, every value is one that a finished search has certified: a round that is interrupted leaves those
+    of the round before.
+
+    Parameters
+    ----------
+    compute : ``(effort=..., only=...)`` -> the constants; without ``only`` all that are wanted.
+    """
+    begun, effort, known = time.process_time(), 1.0, Refined()
+    table = compute(effort=effort)
+    wanted = list(table)
+    try:
+        for name in wanted:
+            known.take(table, name)
+        while wanted := [name for name in wanted if not _is_tight(known.records[name])]:
+            spent = sum(known.took[name] for name in wanted)
+            left = seconds - (time.process_time() - begun)
+            more = min(FURTHER, SHARE * left / max(spent, 1e-9))
+            if more < LEAST:
+                break
+            effort *= more
+            before, table = dict(known.took), compute(effort=effort, only=wanted)
+            for name in wanted:
+                known.take(table, name)
+            wanted = [name for name in wanted if known.took[name] > LEAST / 2 * before[name] + 1e-3]  # not in vain
+    except KeyboardInterrupt:
+        known.interrupted = True
+        for name in table:
+            known.records.setdefault(name, {"name": name, "value": None, "reason": INTERRUPTED})
+    return known
+
+
+def _is_tight(record: Mapping[str, Any]) -> bool:
+    """Whether the two ends of a constant are near each other, or more work would not bring them nearer."""
+    low, high = record.get("lower"), record.get("upper")
+    if record.get("exact") or not isinstance(low, int | float) or not isinstance(high, int | float):
+        return True
+    return high - low <= TIGHT * max(abs(low), abs(high))
+
+
+def _better(record: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether a certified record is at least as sharp as another one."""
+    value, old = record.get("value"), other.get("value")
+    if not isinstance(value, int | float) or not isinstance(old, int | float) or not record.get("certified"):
+        return False
+    return value >= old if record.get("side") == "lower" else value <= old
