@@ -51,48 +51,6 @@ def derive_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-<<<<<<< HEAD
-FURTHER = 4
-"""How many times more work the next round of constants does."""
-TIGHT = 0.03
-"""A constant so near to what is reached needs no further round."""
-
-
-def _records(table: Mapping[str, Constant]) -> dict[str, dict[str, object]]:
-    """The constants as data; one that does not exist with the reason."""
-    found = {}
-    for name in table:
-        try:
-            found[name] = constant_record(table[name])
-        except BilevelVerifyError as error:
-            found[name] = {"name": name, "value": None, "reason": " ".join(str(error).split())}
-    return found
-
-
-def _is_tight(record: Mapping[str, object]) -> bool:
-    """Whether the two ends of a constant are near each other, or more work would not bring them nearer."""
-    low, high = record.get("lower"), record.get("upper")
-    if not isinstance(low, int | float) or not isinstance(high, int | float):
-        return True
-    return high - low <= TIGHT * max(abs(low), abs(high))
-
-
-def _refined(
-    compute: Callable[..., Mapping[str, Constant]], seconds: float
-) -> tuple[Mapping[str, Constant], dict[str, dict[str, object]]]:
-    """The constants and their records, round by round until all are tight or the next round would take too long."""
-    begun, effort = time.process_time(), 1.0
-    while True:
-        table = compute(effort=effort)
-        found = _records(table)
-        took = time.process_time() - begun
-        if took * FURTHER > seconds or all(_is_tight(record) for record in found.values()):
-            return table, found
-        effort *= FURTHER
-
-
-=======
->>>>>>> constants
 def constants_command(arguments: argparse.Namespace) -> int:
     """Print the constants of a problem with where they come from."""
     from bilevel_verify.constants import constants
