@@ -85,8 +85,8 @@ def certificate_in_ranges(claim: list[Any], ranges: Ranges, about: Mapping[str, 
         raise NoTree(str(reason)) from None
     finally:
         work.left = WORK
-    ends = {name: (str(low), str(high)) for name, (low, high) in ranges.items()}
-    hypotheses = [one for name, (low, high) in ends.items() for one in ([">=", name, low], ["<=", name, high])]
+    ends = {name: (name, str(low), str(high)) for name, (low, high) in ranges.items()}
+    hypotheses = [one for name, low, high in ends.values() for one in ([">=", name, low], ["<=", name, high])]
     known = [["hypothesis", place] for place in range(len(hypotheses))]
     statement = {"letters": dict.fromkeys(ends, "real"), "hypotheses": hypotheses, "claim": claim}
     for signs in ([], _signs(ranges, ends)):
@@ -97,7 +97,7 @@ def certificate_in_ranges(claim: list[Any], ranges: Ranges, about: Mapping[str, 
     raise NoTree("the checker refuses the statement")
 
 
-def _signs(ranges: Ranges, ends: Mapping[str, tuple[str, str]]) -> list[Any]:
+def _signs(ranges: Ranges, ends: Mapping[str, tuple[str, str, str]]) -> list[Any]:
     """Lines that say of a letter whose range leaves out 0 on which side of it it lies: what is divided by it exists."""
     sides = [(name, [0, name] if low > 0 else [name, 0]) for name, (low, high) in ranges.items() if low > 0 or high < 0]
     return [["boxes", ["<", *order], {name: ends[name]}, None] for name, order in sides]
