@@ -16,8 +16,9 @@ from seeds import SEED
 
 import bilevel_verify as bv
 from bilevel_check import check
-from bilevel_verify.certificates.numbers.boxes import NoTree, Relation, certificate_on_box
+from bilevel_verify.certificates.numbers.boxes import certificate_on_box
 from bilevel_verify.certificates.numbers.constants import certified_constant
+from bilevel_verify.certificates.numbers.relations import NoTree, Relation
 from bilevel_verify.certificates.numbers.truth import certified_ball, certified_minimum, closed_phi
 from bilevel_verify.cli import main
 

@@ -100,7 +100,12 @@ WRONG = [
         [["hypothesis", 0], ["raise", ["<=", 3, 2], "x"]],
         POSITIVE,
     ),
-    ("the logarithm of what may be negative", ["<=", ["log", "x"], ["+", "x", -1]], [["known", ["<=", ["log", "x"], ["+", "x", -1]]]], ()),
+    (
+        "the logarithm of what may be negative",
+        ["<=", ["log", "x"], ["+", "x", -1]],
+        [["known", ["<=", ["log", "x"], ["+", "x", -1]]]],
+        (),
+    ),
     ("numbers the wrong way", ["<=", ["sqrt", 2], "7/5"], [["boxes", ["<=", ["sqrt", 2], "7/5"]]], ()),
     ("numbers with a letter", ["<=", "x", 1], [["boxes", ["<=", "x", 1]]], ()),
     ("reals are not integers", [">=", "x", 1], [["hypothesis", 0], ["whole", ["<", 0, "x"]]], POSITIVE),
@@ -440,7 +445,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "cases": {"claim": ["<=", "x", ["abs", "x"]], "proof": [["cases", ["<=", "x", ["abs", "x"]], "x", [[], []]]]},
     "cases that define": {"claim": OVER, "letters": XY, "hypotheses": [[">", "x", 0], [">", "y", 0]],
         "proof": [["hypothesis", 0], ["hypothesis", 1], ["cases", OVER, ["+", "x", ["neg", "y"]], [[], [["raise", ["<=", "x", "y"], -1]]]]]},
-    "cases": {"claim": [">=", ["^", "x", 2], 1], "hypotheses": [["or", [">=", "x", 1], ["<=", "x", -1]]], "proof": [
+    "alternatives": {"claim": [">=", ["^", "x", 2], 1], "hypotheses": [["or", [">=", "x", 1], ["<=", "x", -1]]], "proof": [
         ["cases", [">=", ["^", "x", 2], 1], 0, [one([">=", ["^", "x", 2], 1], [2, [0], []], [1, [0, 0], []]),
                                                 one([">=", ["^", "x", 2], 1], [2, [0], []], [1, [0, 0], []])]]]},
     "one-of with and": {"claim": [">=", ["*", "x", "y"], 0], "letters": XY,

@@ -30,6 +30,14 @@ WORDS = {"Abs": "abs", "Max": "max", "Min": "min"}
 """SymPy's names -> the words of certificates."""
 
 
+def elementary(expression: sympy.Expr, but: tuple[type[sympy.Function], ...] = ()) -> sympy.Expr:
+    """The formula with our own atoms written out, except some."""
+    for atom, meaning in ATOMS:
+        if atom not in but:
+            expression = expression.replace(atom, meaning)
+    return expression
+
+
 def data_of_formula(expression: sympy.Expr) -> Any:
     """The formula as data of a certificate.
 
@@ -39,10 +47,8 @@ def data_of_formula(expression: sympy.Expr) -> Any:
     """
     if expression.has(sympy.Piecewise):
         raise NotStated("a formula with branches has no word")
-    for atom, meaning in ATOMS:
-        expression = expression.replace(atom, meaning)
     try:
-        return _in_words(data_of(language.parse(to_text(expression), limits=LIMITS)))
+        return _in_words(data_of(language.parse(to_text(elementary(expression)), limits=LIMITS)))
     except ExpressionError as error:
         raise NotStated(str(error)) from None
 
