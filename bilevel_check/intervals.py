@@ -132,10 +132,6 @@ class Evaluation:
         """artanh z for |z| <= 1/3."""
         return self.series(z, lambda n: z * z * Fraction(2 * n + 1, 2 * n + 3))
 
-    def pi(self) -> Interval:
-        """6 arcsin(1/2)."""
-        return self.series(Fraction(3), lambda n: Fraction((2 * n + 1) ** 2, 8 * (n + 1) * (2 * n + 3)))
-
     def wave(self, a: Interval, first: int) -> Interval:
         """cos (0) or sin (1) by the series at the middle; the function moves no faster than its argument."""
         middle = down((a[0] + a[1]) / 2, self.bits)
@@ -151,7 +147,7 @@ FUNCTIONS: dict[str, Callable[..., Interval]] = {
     "/": Evaluation.divide,
     "^": Evaluation.power,
     "neg": lambda at, a: (-a[1], -a[0]),
-    "pi": Evaluation.pi,
+    "pi": lambda at: at.series(Fraction(3), lambda n: Fraction((2 * n + 1) ** 2, 8 * (n + 1) * (2 * n + 3))),
     "E": lambda at: at.exp((ONE, ONE)),
     "exp": Evaluation.exp,
     "log": Evaluation.log,
@@ -163,7 +159,7 @@ FUNCTIONS: dict[str, Callable[..., Interval]] = {
     "sign": lambda at, a: (Fraction((a[0] > 0) - (a[0] < 0)), Fraction((a[1] > 0) - (a[1] < 0))),
     "floor": lambda at, a: (Fraction(floor(a[0])), Fraction(floor(a[1]))),
 }
-"""Function or constant -> its enclosure; a norm and an inner product are those of vectors with one entry."""
+"""Its enclosure (pi is 6 arcsin(1/2)); a norm and an inner product are those of vectors with one entry."""
 
 
 def shown(op: str, small: Tree, large: Tree, box: Mapping[str, Interval], bits: int) -> bool:

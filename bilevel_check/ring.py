@@ -46,8 +46,6 @@ class Atom:
 class Poly:
     """An immutable element of the ring: monomial -> coefficient other than 0."""
 
-    __slots__ = ("key", "size", "terms")
-
     def __init__(self, terms: Mapping[Monomial, Fraction]) -> None:
         self.terms = {m: c for m, c in terms.items() if c}
         self.key: int | None = None
@@ -172,11 +170,14 @@ def _merged(m: Monomial, n: Monomial) -> tuple[Monomial, list[Poly]]:
 
 
 def reduced(p: Poly) -> Poly:
-    """The same element with a letter x written as ``(C - b)/a`` wherever it stands over a compound ``C = a x + b``."""
+    """The same element with a letter x written as ``(C - b)/a`` wherever it stands over a compound ``C = a x + b``.
+
+    Over two of them, ``D = d x + f`` the other one, ``1 = (a D - d C)/(a f - d b)``.
+    """
     for m, c in p.terms.items():
         held = dict(m)
-        below = (k for k, e in m if k.kind == "compound" and isinstance(e, Fraction) and e < 0)
-        for over in sorted(below, key=hash):
+        below = sorted((k for k, e in m if k.kind == "compound" and isinstance(e, Fraction) and e < 0), key=hash)
+        for over in below:
             x, lead, rest = _linear(over.args[0])
             e = held.get(x, ZERO)
             if lead and isinstance(e, Fraction) and e.denominator == 1 and e >= 1:
@@ -184,6 +185,12 @@ def reduced(p: Poly) -> Poly:
                 higher = monomial({**lower, over: added(held[over], Fraction(1))})
                 once = Poly({higher: c / lead}) - Poly({monomial(lower): c / lead}) * rest
                 return reduced(p - Poly({m: c}) + once)
+            for other in below:
+                y, second, tail = _linear(other.args[0])
+                gap = (tail * number(lead) - rest * number(second)).constant()
+                if x == y and lead and gap:
+                    one, two = (monomial({**held, k: added(held[k], Fraction(1))}) for k in (other, over))
+                    return reduced(p - Poly({m: c}) + Poly({one: c * lead / gap}) - Poly({two: c * second / gap}))
     return p
 
 

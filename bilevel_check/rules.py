@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from bilevel_check import terms
-from bilevel_check.context import Context, Undefined
+from bilevel_check.context import Context
 from bilevel_check.intervals import Interval, shown
 from bilevel_check.ring import Poly, is_zero, names, number
 from bilevel_check.terms import Refused, Tree, demand, kind, letters, read, split, substituted, tree, work
@@ -41,7 +41,7 @@ def reached(at: Context, goal: object) -> bool:
     """Whether a goal was shown in every case, or is known."""
     try:
         return goal_of(goal) in at.proved or at.known(*element_of(at, goal))
-    except Undefined:
+    except Refused:
         return False
 
 
@@ -50,11 +50,10 @@ def certain(goal: object, box: Mapping[str, Interval]) -> bool:
     return any(shown(*goal_of(goal), box, bits) for bits in (64, 160, 400))
 
 
-class Proof:
+class Proof(NamedTuple):
     """Runs the lines of a proof in a context; ``hypotheses`` are the ones of the statement."""
 
-    def __init__(self, hypotheses: Sequence[Any]) -> None:
-        self.hypotheses = hypotheses
+    hypotheses: Sequence[Any]
 
     def run(self, at: Context, lines: Any) -> None:
         """All lines in order; the first one that does not follow is refused with its place."""
@@ -145,9 +144,8 @@ class Proof:
         demand(fits and at.known(letter - first, ">="), f"{name} is not known to be an integer from the start on")
         free = [None if one is None or name in letters(tree(one)) else one for one in self.hypotheses]
         for moved, lines in ((tree(start), base), (("+", name, 1), step)):
-            inside = Context(at.sorts, [(p, o) for p, o in at.facts if name not in names(p)])
-            if lines is step:
-                inside.learn(letter - first, ">=")
+            kept = [(p, op) for p, op in at.facts if name not in names(p)]
+            inside = Context(at.sorts, [*kept, (letter - first, ">=")] if lines is step else kept)
             Proof([*free, goal] if lines is step else free).run(inside, lines)
             demand(reached(inside, substituted(tree(goal), {name: moved})), "the induction does not reach its goal")
         at.learn(*element_of(at, goal))
@@ -267,7 +265,4 @@ def _true(condition: Tree) -> bool:
     head, parts = split(condition)
     if head in terms.LOGIC:
         return (all if head == "and" else any)(map(_true, parts))
-    try:
-        return certain(condition, {}) or Context({}).known(*element_of(Context({}), condition))
-    except Refused:
-        return False
+    return certain(condition, {}) or reached(Context({}), condition)

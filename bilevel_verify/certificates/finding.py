@@ -23,7 +23,7 @@ from bilevel_verify.language import to_text
 
 LONGEST = 160
 """Characters of a certificate that is shown in a row."""
-EFFORT = 1_200_000
+EFFORT = 1_500_000
 """Counted steps of the checker's ring that one search may take."""
 
 
