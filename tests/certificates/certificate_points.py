@@ -57,19 +57,21 @@ def true_at(condition: Any, at: dict[str, Array]) -> Array:
     return np.abs(gap) <= 1e-12 * scale if head == "==" else gap >= 0
 
 
-def looked_at(statement: dict[str, Any], rng: np.random.Generator, count: int) -> tuple[int, dict[str, Any] | None]:
+def looked_at(
+    statement: dict[str, Any], rng: np.random.Generator, count: int, batch: int = BATCH
+) -> tuple[int, dict[str, Any] | None]:
     """How many points meet the hypotheses, of ``count`` that are wanted, and one where the claim fails there."""
     equal = [c[1:] for c in statement["hypotheses"] if c[0] == "==" and isinstance(c[1], str)]
     fixed = {name: formula for name, formula in equal if name in statement["letters"]}
     found = 0
     with np.errstate(all="ignore"):
         for _ in range(30):
-            at = _drawn(statement, fixed, rng)
-            inside = np.ones(BATCH, dtype=bool)
+            at = _drawn(statement, fixed, rng, batch)
+            inside = np.ones(batch, dtype=bool)
             for condition in statement["hypotheses"]:
                 inside &= true_at(condition, at)
             op, left, right = statement["claim"]
-            low, high = (np.broadcast_to(values(side, at), BATCH) for side in (left, right))
+            low, high = (np.broadcast_to(values(side, at), batch) for side in (left, right))
             gap = (high - low) if op in ("<=", "<") else (low - high) if op in (">=", ">") else -np.abs(high - low)
             inside &= np.isfinite(gap)
             found += int(inside.sum())
@@ -94,16 +96,16 @@ def violates(statement: dict[str, Any], point: dict[str, Any], fixed: dict[str, 
         return False
 
 
-def _drawn(statement: dict[str, Any], fixed: dict[str, Any], rng: np.random.Generator) -> dict[str, Array]:
+def _drawn(statement: dict[str, Any], fixed: dict[str, Any], rng: np.random.Generator, batch: int) -> dict[str, Array]:
     """Points around 0, 1 and the numbers of the hypotheses, near and far; letters that are determined follow."""
     ends = [float(v) for c in statement["hypotheses"] for v in c[1:] if isinstance(v, int)]
     near = np.array([0.0, 1.0, *ends])
     at: dict[str, Array] = {}
     for name, sort in statement["letters"].items():
-        sizes = np.stack([rng.random(BATCH), 10 ** rng.uniform(-3, 3, BATCH), np.ones(BATCH)])
-        size = sizes[rng.integers(0, 3, BATCH), np.arange(BATCH)]
-        x = rng.choice(near, BATCH) + rng.choice([1.0, 1.0, -1.0], BATCH) * size
-        at[name] = np.rint(x) + rng.integers(0, 3, BATCH) if sort == "integer" else x
+        sizes = np.stack([rng.random(batch), 10 ** rng.uniform(-3, 3, batch), np.ones(batch)])
+        size = sizes[rng.integers(0, 3, batch), np.arange(batch)]
+        x = rng.choice(near, batch) + rng.choice([1.0, 1.0, -1.0], batch) * size
+        at[name] = np.rint(x) + rng.integers(0, 3, batch) if sort == "integer" else x
     for name, formula in fixed.items():
-        at[name] = np.broadcast_to(values(formula, at), BATCH)
+        at[name] = np.broadcast_to(values(formula, at), batch)
     return at

@@ -251,7 +251,8 @@ def test_the_reason_names_what_is_wrong_with_a_line() -> None:
     both = [["and", [">=", "x", 0], ["<=", "x", 1]]]
     goal = [">=", "x", 0]
     for line, hypotheses, reason in (
-        (["known", ["+", "x", 1]], (), "is no relation"),
+        (["identity", ["+", "x", 1], []], (), "is no relation"),
+        (["known", ["+", "x", 1]], (), "this is not known"),
         (["trust", 0], (), "a line begins with a rule"),
         (["identity", goal, [[1, [1], []]]], POSITIVE, "there is no fact 1"),
         (["cases", goal, 0, [[], []]], both, "no alternatives"),
@@ -287,7 +288,7 @@ def test_what_is_proved_is_said_so_and_what_is_no_claim_is_refused() -> None:
 
     assert checked(["<=", "x", ["+", "x", 1]]).shows == "proved"
     assert checked(["and", ["<=", 0, 1], ["<=", 0, 2]]).reason == "a claim is a relation"
-    assert "no number stands" in says(["<=", 0, 1], [["known", ["<=", "v", 0]]], {"v": "vector"})
+    assert "no number stands" in says(["<=", 0, 1], [["identity", ["<=", "v", 0], []]], {"v": "vector"})
     assert "Invalid literal" in says(["<=", 0, 1], [["boxes", ["<=", 0, 1], {"x": ["x", 0, "x"]}, None]])
 
 
@@ -446,7 +447,8 @@ RIGHT: dict[str, dict[str, Any]] = {
         "proof": [["hypothesis", 0], ["hypothesis", 1]]},
     "square": {"claim": [">=", ["dot", ["+", "u", "v"], ["+", "u", "v"]], 0], "letters": UV, "proof": []},
     "parallelogram": {"claim": PARALLEL, "letters": UV, "proof": one(PARALLEL)},
-    "cases": {"claim": ["<=", "x", ["abs", "x"]], "proof": [["cases", ["<=", "x", ["abs", "x"]], "x", [[], []]]]},
+    "cases": {"claim": ["<=", ["abs", "x"], 1], "hypotheses": [["<=", -1, "x"], ["<=", "x", 1]],
+        "proof": [["hypothesis", 0], ["hypothesis", 1], ["cases", ["<=", ["abs", "x"], 1], "x", [[], []]]]},
     "cases that define": {"claim": OVER, "letters": XY, "hypotheses": [[">", "x", 0], [">", "y", 0]],
         "proof": [["hypothesis", 0], ["hypothesis", 1], ["cases", OVER, ["+", "x", ["neg", "y"]], [[], [["raise", ["<=", "x", "y"], -1]]]]]},
     "alternatives": {"claim": [">=", ["^", "x", 2], 1], "hypotheses": [["or", [">=", "x", 1], ["<=", "x", -1]]], "proof": [

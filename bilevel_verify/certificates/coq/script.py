@@ -169,8 +169,6 @@ class Script:
             return f"apply (both_0 {text} {self.text(-p)}); [{self.same(text)} | exact {high} | exact {low}]."
         if op == ">=" and self.at.known(p, ">"):
             return f"apply Rlt_le, {self.know(p, '>')}."
-        if op == ">" and self.at.known(p, ">=") and self.at.known(p, "!="):
-            return f"apply not_0; [apply {self.know(p, '>=')} | apply {self.know(p, '!=')}]."
         return "pos."
 
     def _exactly(self, p: Poly, op: str) -> str:
@@ -194,6 +192,8 @@ class Script:
             if fop == "==" and other != rest:
                 factor, other = self.at.split(-fact)
                 sign = -1
+            if fact == rest:
+                factor, other = number(1), rest
             if fact != p and other != rest:
                 continue
             if fact == p and fop == op:
