@@ -45,6 +45,11 @@ def reached(at: Context, goal: object) -> bool:
         return False
 
 
+def rational(data: object) -> Fraction:
+    """The number that a JSON value is."""
+    return Fraction(tree(data))  # type: ignore[arg-type]  # of what is no number: TypeError, ValueError
+
+
 def certain(goal: object, box: Mapping[str, Interval]) -> bool:
     """Whether intervals show a relation, of more and more bits."""
     return any(shown(*goal_of(goal), box, bits) for bits in (64, 160, 400))
@@ -107,7 +112,7 @@ class Proof(NamedTuple):
     def boxes(self, at: Context, goal: Any, ranges: Mapping[str, Any] | None = None, splits: Any = None) -> None:
         """A relation between numbers, by intervals on the leaves of a tree of splits; of values that lie in the box."""
         values = {name: tree(value) for name, (value, _, _) in (ranges or {}).items()}
-        box = {name: (Fraction(tree(low)), Fraction(tree(high))) for name, (_, low, high) in (ranges or {}).items()}
+        box = {name: (rational(low), rational(high)) for name, (_, low, high) in (ranges or {}).items()}
         for name, (low, high) in box.items():
             value = at.of(values[name])
             inside = at.known(value - number(low), ">=") and at.known(number(high) - value, ">=")
@@ -169,7 +174,7 @@ def leaves(goal: Any, box: Mapping[str, Interval], splits: Any) -> None:
         demand(certain(goal, box), "a leaf does not show it")
         return
     name, place, *halves = splits
-    (low, high), point = box[name], Fraction(tree(place))
+    (low, high), point = box[name], rational(place)
     demand(low <= point <= high and len(halves) == 2, "a split outside of its box, or not in halves")
     for half, ends in zip(halves, ((low, point), (point, high))):
         leaves(goal, {**box, name: ends}, half)

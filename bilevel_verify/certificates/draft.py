@@ -200,7 +200,8 @@ def pruned(lines: list[Any], base: int = 0) -> list[Any]:
     if any(line[0] not in ONE_FACT for line in lines):
         return lines
     used = {place for line in lines if line[0] == "identity" for part in line[2] for place in part[1]}
-    kept, moved = [], {i: i for i in range(base)}
+    kept: list[Any] = []
+    moved = {i: i for i in range(base)}
     for place, line in enumerate(lines, start=base):
         if line[0] not in DERIVED or place in used:
             moved[place] = base + len(kept)

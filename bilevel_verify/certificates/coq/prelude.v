@@ -19,7 +19,6 @@ Lemma of_ge a b : 0 <= a - b -> a >= b. Proof. lra. Qed. Lemma of_gt a b : 0 < a
 Lemma eq_le (a b : R) : a = b -> 0 <= b -> 0 <= a. Proof. lra. Qed.
 Lemma eq_lt (a b : R) : a = b -> 0 < b -> 0 < a. Proof. lra. Qed.
 Lemma both_0 a b : a = - b -> 0 <= a -> 0 <= b -> a = 0. Proof. lra. Qed.
-Lemma not_0 a : 0 <= a -> a <> 0 -> 0 < a. Proof. lra. Qed.
 Lemma shown_le a m s : 0 < m -> a * m = s -> 0 <= s -> 0 <= a. Proof. nra. Qed.
 Lemma shown_lt a m s : 0 < m -> a * m = s -> 0 < s -> 0 < a. Proof. nra. Qed.
 Lemma shown_eq a m s : m <> 0 -> a * m = s -> s = 0 -> a = 0. Proof. intros hm e ->. apply Rmult_integral in e. lra. Qed.
