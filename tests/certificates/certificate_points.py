@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,8 @@ def violates(statement: dict[str, Any], point: dict[str, Any], fixed: dict[str, 
 
 def _drawn(statement: dict[str, Any], fixed: dict[str, Any], rng: np.random.Generator, batch: int) -> dict[str, Array]:
     """Points around 0, 1 and the numbers of the hypotheses, near and far; letters that are determined follow."""
-    ends = [float(v) for c in statement["hypotheses"] for v in c[1:] if isinstance(v, int)]
+    sides = [side for c in statement["hypotheses"] for side in c[1:]]
+    ends = [float(Fraction(v)) for v in sides if isinstance(v, int) or (isinstance(v, str) and not v[0].isalpha())]
     near = np.array([0.0, 1.0, *ends])
     at: dict[str, Array] = {}
     for name, sort in statement["letters"].items():
