@@ -7,7 +7,7 @@ docs/certificates.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import product
@@ -16,7 +16,7 @@ from operator import add, mul
 
 from bilevel_check import ring
 from bilevel_check.ring import ONE, ZERO, Atom, Exponent, Monomial, Poly, added, element, exponent, number, power_of
-from bilevel_check.terms import BITS, DEFINED, Refused, Tree, demand, kind, split, substituted, work
+from bilevel_check.terms import DEFINED, Refused, Tree, demand, kind, split, substituted, work
 
 PRIMES = [n for n in range(2, 1000) if all(n % d for d in range(2, isqrt(n) + 1))]
 STRENGTH = {"==": (">=",), ">": (">=", ">"), ">=": (">=",)}
@@ -45,8 +45,8 @@ class Context:
     def inner(self, sorts: Mapping[str, str] | None = None) -> Context:
         """A copy for a part of a proof."""
         found = Context({**self.sorts, **(sorts or {})})
-        found.facts, found.signs, found.proved = list(self.facts), set(self.signs), set(self.proved)
-        found.absurd = self.absurd
+        found.facts, found.signs, found.proved, found.absurd = [*self.facts], {*self.signs}, {*self.proved}, self.absurd
+        work.spend(len(self.facts) // 10)
         return found
 
     def learn(self, p: Poly, op: str) -> None:
@@ -54,8 +54,19 @@ class Context:
         self.facts.append((p, op))
         value = p.constant()
         self.absurd |= value is not None and not holds(value, op)
+        self.note(p, op)
+
+    def note(self, p: Poly, op: str) -> Poly:
+        """Keep a sign to be known from now on; the element."""
         for one in (p, self.split(p)[1]):
             self.signs |= {(one, sign) for sign in STRENGTH[op]} | ({(-one, ">=")} if op == "==" else set())
+        return p
+
+    def bounded(self, value: Poly, above: Iterable[Poly], below: Iterable[Poly] = ()) -> Poly:
+        """A value of which it is kept that it is at least each of ``below`` and at most each of ``above``."""
+        for gap in (*(one - value for one in above), *(value - one for one in below)):
+            self.note(gap, ">=")
+        return value
 
     def known(self, p: Poly, op: str) -> bool:
         """Whether ``p op 0`` (>=, >, != or ==) is plain or among the facts, up to a positive factor."""
@@ -73,10 +84,6 @@ class Context:
         if not self.known(p, op):
             raise Undefined(p, op)
 
-    def sign(self, p: Poly) -> str | None:
-        """The strongest sign that is known: > or >=, None if neither is."""
-        return next((op for op in (">", ">=") if self.known(p, op)), None)
-
     def _plain(self, p: Poly, op: str) -> bool:
         """A sum of nonnegative terms, one of them positive for a strict sign."""
         signs = [self.monomial(m) if c > 0 else None for m, c in p.terms.items()]
@@ -84,15 +91,10 @@ class Context:
 
     def monomial(self, m: Monomial) -> str | None:
         """The sign of a product of powers: > or >=, None if it is not plain."""
-        sign = ">"
-        for a, e in m:
-            even = isinstance(e, Fraction) and e.denominator == 1 and e % 2 == 0
-            if self.atom(a, ">") or (even and self.atom(a, "!=")):
-                continue
-            if not even and not self.atom(a, ">="):
-                return None
-            sign = ">="
-        return sign
+        even = {a for a, e in m if isinstance(e, Fraction) and e.denominator == 1 and e % 2 == 0}
+        weak = [a for a, _ in m if not self.atom(a, "!=" if a in even else ">")]
+        plain = all(a in even or self.atom(a, ">=") for a in weak)
+        return (">=" if weak else ">") if plain else None
 
     def atom(self, a: Atom, op: str) -> bool:
         """The sign of an atom."""
@@ -103,8 +105,8 @@ class Context:
             return True
         if op == "!=":
             return self.atom(a, ">") or (-one, ">") in self.signs
-        if op == ">=" and a.kind in ("dot", "max"):
-            return a.args[0] == a.args[1] if a.kind == "dot" else any(self.known(part, ">=") for part in a.args)
+        if op == ">=" and a.kind == "max":
+            return any(self.known(part, ">=") for part in a.args)
         return a.kind == "compound" and self.known(a.args[0], op)
 
     def split(self, p: Poly) -> tuple[Poly, Poly]:
@@ -134,32 +136,26 @@ class Context:
             return base
         content, rest = self.split(base)
         [(m, c), *more], [(positive, size)] = rest.terms.items(), content.terms.items()
-        result, pieces = number(1), [*positive]
-        if not more and (whole or (c > 0 and all(self.atom(a, ">=") for a, _ in m))):
-            for a, _ in m if n is None or n < 0 or not whole else ():
-                self.need(ring.power_of_one(a) if whole else e, "!=" if whole else ">=")
-            pieces += m
-        else:
+        if more or not (whole or (c > 0 and all(self.atom(a, ">=") for a, _ in m))):
             c = Fraction(-1 if whole and not self.known(rest, ">") and self.known(-rest, ">") else 1)
-            rest = rest * number(c)
-            if whole or not self.known(rest, ">"):
-                self.need(rest, "!=" if whole else ">=")
-                self.need(number(1) if whole else e, ">=")
-            pieces.append((Atom("compound", rest), Fraction(1)))
-        if n is not None and whole:
-            demand(abs(n) * content.size <= BITS, "a power of a number that is too large")
-            result = number((c * size) ** int(n))
-        for a, own in pieces if whole else [*pieces, *factors(size)]:
+            m = frozenset({(Atom("compound", rest * number(c)), Fraction(1))})
+        for one in [power_of(a, Fraction(1)) for a, _ in m] if n is None or n < 0 or not whole else ():
+            for p, op in [(one, "!=")] if whole else [(one, ">="), (e, ">=")] if not self.known(one, ">") else []:
+                self.need(p, op)
+        result = number(c ** int(n) if n is not None and whole else 1)
+        for a, own in (*positive, *m, *factors(size)):
             result = result * power_of(a, exponent(element(own) * e))
         return result
 
     def powers(self, node: Tree, e: Poly) -> Poly:
-        """``node ** e``: of a product factor by factor, where e is -1 or no factor is negative."""
+        """``node ** e``: factor by factor, of a power with the product of the exponents, where that is the same."""
         (head, parts), inverse = split(node), e.constant() == -1
         if head == "*" and (inverse or all(self.known(self._of(part), ">=") for part in parts)):
             return reduce(mul, (self.powers(part, e) for part in parts))
-        if head == "^" and inverse and isinstance(parts[1], int) and parts[1] > 0:
-            return self.power(self._of(parts[0]), number(-parts[1]))  # what is printed as a power stays one
+        if head == "^" and isinstance(parts[1], int) and parts[1] > 0:
+            base = self._of(parts[0])
+            if inverse or self.known(base, ">") or (self.known(base, ">=") and self.known(e, ">=")):
+                return self.power(base, number(parts[1]) * e)
         return self.power(self._of(node), e)
 
     def log(self, p: Poly) -> Poly:
@@ -168,8 +164,8 @@ class Context:
         (content, rest), total = self.split(p), number(0)
         [(m, c)] = content.terms.items()
         for a, e in [*m, *factors(c), *([] if rest.constant() == 1 else [(Atom("compound", rest), Fraction(1))])]:
-            inside = a.args[0] if a.kind == "compound" else ring.power_of(a, Fraction(1))
-            total = total + element(e) * (number(1) if a.kind == "E" else ring.power_of_one(Atom("log", inside)))
+            inside = number(1) if a.kind == "E" else ring.power_of_one(Atom("log", power_of(a, Fraction(1))))
+            total = total + element(e) * inside
         return total
 
     def of(self, node: Tree) -> Poly:
@@ -182,7 +178,8 @@ class Context:
         if isinstance(node, int | Fraction):
             return number(node)
         if isinstance(node, str):
-            return ring.power_of_one(Atom(node) if node in ("pi", "E") else Atom("letter", node))
+            sort = "vector" if self.sorts.get(node) == "vector" else "letter"
+            return ring.power_of_one(Atom(node) if node in ("pi", "E") else Atom(sort, node))
         head, parts = split(node)
         match head:
             case "sum":
@@ -206,13 +203,17 @@ class Context:
             case "exp":
                 return power_of(Atom("E"), values[0])
             case "log":
-                return self.log(values[0])
+                return self.bounded(self.log(values[0]), [values[0] - number(1)])
             case "max":
-                largest = (one for one in values if all(self.known(one - other, ">=") for other in values))
-                return next(largest, None) or ring.power_of_one(Atom("max", *sorted(set(values), key=hash)))
-            case "sin" | "cos" | "floor":
-                whole = head == "floor" and self.integral(values[0])
-                return values[0] if whole else ring.power_of_one(Atom(head, values[0]))
+                largest = next((one for one in values if all(self.known(one - other, ">=") for other in values)), None)
+                value = ring.power_of_one(Atom("max", *sorted(set(values), key=hash)))
+                return self.bounded(value, [], values) if largest is None else largest
+            case "sin" | "cos":
+                return self.bounded(ring.power_of_one(Atom(head, *values)), [number(1)], [number(-1)])
+            case "floor":
+                value = values[0] if self.integral(values[0]) else ring.power_of_one(Atom(head, *values))
+                self.note(value + number(1) - values[0], ">")
+                return self.bounded(value, values)
         raise Refused(f"{head} is not known to the ring")
 
     def integral(self, p: Poly) -> bool:
@@ -226,13 +227,11 @@ class Context:
         """The inner product of two linear combinations of vectors, symmetric; of one with itself >= 0."""
         total = number(0)
         for (m, p), (n, q) in product(self._of(u).terms.items(), self._of(v).terms.items()):
-            one, other = (
-                next(a for a, _ in k if a.kind == "letter" and self.sorts[a.args[0]] == "vector") for k in (m, n)
-            )
+            one, other = (next(a for a, _ in k if a.kind == "vector") for k in (m, n))
             scale = Poly({m - {(one, Fraction(1))}: p}) * Poly({n - {(other, Fraction(1))}: q})
-            total = total + scale * ring.power_of_one(Atom("dot", *sorted((one.args[0], other.args[0]))))
-        self.signs |= {(self.split(total)[1], ">=")} if u == v else set()
-        return total
+            value = ring.power_of_one(Atom("dot", *sorted((one.args[0], other.args[0]))))
+            total = total + scale * (self.note(value, ">=") if one == other else value)
+        return self.note(total, ">=") if u == v else total
 
     def sum(self, body: Tree, index: str, low: Tree, high: Tree) -> Poly:
         """A sum over the integers from low to high: linear in its terms, what is free of the index in front."""
@@ -240,8 +239,8 @@ class Context:
         demand(self.integral(first) and self.integral(last), "a sum whose ends are not plainly integers")
         bound, total, length = self.bound(), number(0), last - first + number(1)
         inside, letter = self.inner({bound: "integer"}), ring.power_of_one(Atom("letter", bound))
-        sign = self.sign(first)
-        for p, op in ((letter - first, ">="), (last - letter, ">="), *([(letter, sign)] if sign else [])):
+        signs = [(letter, op) for op in (">", ">=") if self.known(first, op)]
+        for p, op in ((letter - first, ">="), (last - letter, ">="), *signs[:1]):
             inside.learn(p, op)
         for held, rest in self.in_front(inside._of(substituted(body, {index: bound})), bound):
             plain = rest.constant() == 1 and self.known(length, ">=")
@@ -257,12 +256,10 @@ class Context:
         for m, c in ring.reduced(body).terms.items():
             held, rest = Poly({ONE: c}), number(1)
             for a, e in m:
-                inside: Exponent = e if bound in ring.names(a) else ZERO
-                if isinstance(e, Poly) and inside == ZERO and bound in ring.names(e):
-                    own = {k: v for k, v in e.terms.items() if bound in ring.names(Poly({k: v}))}
-                    inside = Poly(own) if self.atom(a, ">") else e
-                held = held * power_of(a, exponent(element(e) - element(inside)))
-                rest = rest * power_of(a, inside)
+                own = Poly({k: v for k, v in element(e).terms.items() if bound in ring.names(Poly({k: v}))})
+                whole = bound in ring.names(a) or (own.terms and not self.atom(a, ">"))
+                inside = e if whole else exponent(own)
+                held, rest = held * power_of(a, added(e, -inside)), rest * power_of(a, inside)
             yield held, rest
 
 

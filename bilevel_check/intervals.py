@@ -3,8 +3,6 @@
 An interval is a pair of fractions. ``bits`` is the length to which ends are rounded; short ends stay exact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import reduce
@@ -70,8 +68,7 @@ class Evaluation:
 
     def divide(self, a: Interval, b: Interval) -> Interval:
         demand(b[0] > 0 or b[1] < 0, "a division by an interval that contains 0")
-        quotients = [x / y for x in a for y in b]
-        return self.out(min(quotients), max(quotients))
+        return self.multiply(a, (1 / b[1], 1 / b[0]))
 
     def power(self, a: Interval, e: Interval) -> Interval:
         """``a ** e``: whole e for every base, others for bases that are not negative (0 with e > 0)."""
@@ -127,18 +124,13 @@ class Evaluation:
             k = x.numerator.bit_length() - x.denominator.bit_length()
             m = x / Fraction(2) ** k
             z = self.out((m - 1) / (m + 1), (m - 1) / (m + 1))[i]
-            two = self.multiply((Fraction(k),) * 2, self.arc(Fraction(1, 3), 1))
-            ends.append(2 * (self.arc(z, 1)[i] + two[i]) if x != 1 else ZERO)
+            two = self.multiply((Fraction(k),) * 2, self.artanh(Fraction(1, 3)))
+            ends.append(2 * (self.artanh(z)[i] + two[i]) if x != 1 else ZERO)
         return self.out(ends[0], ends[1])
 
-    def arc(self, z: Fraction, sign: int) -> Interval:
-        """artanh z (sign 1) or arctan z (sign -1) for |z| <= 1/3."""
-        return self.series(z, lambda n: sign * z * z * Fraction(2 * n + 1, 2 * n + 3))
-
-    def pi(self) -> Interval:
-        """Machin: 16 arctan(1/5) - 4 arctan(1/239)."""
-        one, other = self.arc(Fraction(1, 5), -1), self.arc(Fraction(1, 239), -1)
-        return self.out(16 * one[0] - 4 * other[1], 16 * one[1] - 4 * other[0])
+    def artanh(self, z: Fraction) -> Interval:
+        """artanh z for |z| <= 1/3."""
+        return self.series(z, lambda n: z * z * Fraction(2 * n + 1, 2 * n + 3))
 
     def wave(self, a: Interval, first: int) -> Interval:
         """cos (0) or sin (1) by the series at the middle; the function moves no faster than its argument."""
@@ -155,7 +147,7 @@ FUNCTIONS: dict[str, Callable[..., Interval]] = {
     "/": Evaluation.divide,
     "^": Evaluation.power,
     "neg": lambda at, a: (-a[1], -a[0]),
-    "pi": Evaluation.pi,
+    "pi": lambda at: at.series(Fraction(3), lambda n: Fraction((2 * n + 1) ** 2, 8 * (n + 1) * (2 * n + 3))),
     "E": lambda at: at.exp((ONE, ONE)),
     "exp": Evaluation.exp,
     "log": Evaluation.log,
@@ -167,7 +159,7 @@ FUNCTIONS: dict[str, Callable[..., Interval]] = {
     "sign": lambda at, a: (Fraction((a[0] > 0) - (a[0] < 0)), Fraction((a[1] > 0) - (a[1] < 0))),
     "floor": lambda at, a: (Fraction(floor(a[0])), Fraction(floor(a[1]))),
 }
-"""Function or constant -> its enclosure; a norm and an inner product are those of vectors with one entry."""
+"""Its enclosure (pi is 6 arcsin(1/2)); a norm and an inner product are those of vectors with one entry."""
 
 
 def shown(op: str, small: Tree, large: Tree, box: Mapping[str, Interval], bits: int) -> bool:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import floor
+from operator import mul
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -26,8 +27,6 @@ ZERO, LARGEST = Fraction(0), 64
 
 class Atom:
     """A name for a real number: ``kind``, what it is made of, a hash that is the same every day (we sort by it)."""
-
-    __slots__ = ("args", "key", "kind", "level")
 
     def __init__(self, kind: str, *args: Any) -> None:
         self.kind, self.args = kind, args
@@ -46,8 +45,6 @@ class Atom:
 
 class Poly:
     """An immutable element of the ring: monomial -> coefficient other than 0."""
-
-    __slots__ = ("key", "size", "terms")
 
     def __init__(self, terms: Mapping[Monomial, Fraction]) -> None:
         self.terms = {m: c for m, c in terms.items() if c}
@@ -81,8 +78,8 @@ class Poly:
         found: list[tuple[Monomial, Fraction]] = []
         for m, a in self.terms.items():
             for n, b in other.terms.items():
-                merged, rest = _merged(m, n)
-                found += [(merged, a * b)] if rest is None else (Poly({merged: a * b}) * rest).terms.items()
+                merged, met = _merged(m, n)
+                found += reduce(mul, met, Poly({merged: a * b})).terms.items() if met else [(merged, a * b)]
         return collected(found)
 
     def to_the(self, exponent: int) -> Poly:
@@ -157,51 +154,44 @@ def power_of(a: Atom, e: Exponent) -> Poly:
     return Poly({monomial({a: e}): Fraction(1)})
 
 
-def _merged(m: Monomial, n: Monomial) -> tuple[Monomial, Poly | None]:
-    """Product of two monomials; powers of primes and compounds that met are handed back to be put in normal form."""
+def _merged(m: Monomial, n: Monomial) -> tuple[Monomial, list[Poly]]:
+    """Product of two monomials; powers of primes and compounds that met are handed back in normal form."""
     if not m or not n:
-        return m or n, None
-    found, rest = dict(m), None
+        return m or n, []
+    found, met = dict(m), []
     for a, e in n:
-        if a not in found:
-            found[a] = e
-            continue
-        total = added(found.pop(a), e)
-        if a.kind in ("prime", "compound"):
-            rest = power_of(a, total) if rest is None else rest * power_of(a, total)
+        shared = a in found
+        total = added(found.pop(a), e) if shared else e
+        if shared and a.kind in ("prime", "compound"):
+            met.append(power_of(a, total))
         elif total != 0:
             found[a] = total
-    return frozenset(found.items()), rest
+    return frozenset(found.items()), met
 
 
 def reduced(p: Poly) -> Poly:
-    """The same element with a letter x written as ``(C - b)/a`` wherever it stands over a compound ``C = a x + b``."""
-    written = {m: _reduced_once(dict(m), c) for m, c in p.terms.items()}
-    if not any(written.values()):
-        return p
-    return reduced(collected(pair for m, c in p.terms.items() for pair in written[m] or [(m, c)]))
+    """The same element with a letter x written as ``(C - b)/a`` wherever it stands over a compound ``C = a x + b``.
 
-
-def _reduced_once(held: dict[Atom, Exponent], c: Fraction) -> list[tuple[Monomial, Fraction]]:
-    """The terms for a term: a letter over a compound that is linear in it, or two such compounds of one letter."""
-    below = sorted((k for k, e in held.items() if k.kind == "compound" and isinstance(e, Fraction) and e < 0), key=hash)
-    for place, over in enumerate(below):
-        x, lead, rest = _linear(over.args[0])
-        e, higher = held.get(x, ZERO), added(held[over], Fraction(1))
-        if lead and isinstance(e, Fraction) and e.denominator == 1 and e >= 1:
-            lower: dict[Atom, Exponent] = {**held, x: e - 1}
-            return [
-                (monomial({**lower, over: higher}), c / lead),
-                *(Poly({monomial(lower): -c / lead}) * rest).terms.items(),
-            ]
-        for other in below[place + 1 :]:
-            y, second, tail = _linear(other.args[0])
-            gap = (rest * number(second) - tail * number(lead)).constant()
-            if x == y and lead and second and gap:
-                one = {**held, over: higher}, c * second / gap
-                two = {**held, other: added(held[other], Fraction(1))}, -c * lead / gap
-                return [(monomial(found), weight) for found, weight in (one, two)]
-    return []
+    Over two of them, ``D = d x + f`` the other one, ``1 = (a D - d C)/(a f - d b)``.
+    """
+    for m, c in p.terms.items():
+        held = dict(m)
+        below = sorted((k for k, e in m if k.kind == "compound" and isinstance(e, Fraction) and e < 0), key=hash)
+        for over in below:
+            x, lead, rest = _linear(over.args[0])
+            e = held.get(x, ZERO)
+            if lead and isinstance(e, Fraction) and e.denominator == 1 and e >= 1:
+                lower: dict[Atom, Exponent] = {**held, x: e - 1}
+                higher = monomial({**lower, over: added(held[over], Fraction(1))})
+                once = Poly({higher: c / lead}) - Poly({monomial(lower): c / lead}) * rest
+                return reduced(p - Poly({m: c}) + once)
+            for other in below:
+                y, second, tail = _linear(other.args[0])
+                gap = (tail * number(lead) - rest * number(second)).constant()
+                if x == y and lead and gap:
+                    one, two = (monomial({**held, k: added(held[k], Fraction(1))}) for k in (other, over))
+                    return reduced(p - Poly({m: c}) + Poly({one: c * lead / gap}) - Poly({two: c * second / gap}))
+    return p
 
 
 @lru_cache(10_000)
@@ -221,8 +211,7 @@ def is_zero(p: Poly) -> bool:
     if not p.terms or not tops:
         return not p.terms
     top = max(tops, key=lambda a: (a.level, a.key))
-    base = top.args[0] if top.kind == "compound" else number(top.args[0])
-    classes: dict[Exponent, dict[int, list[tuple[Monomial, Fraction]]]] = {}
+    base, classes = power_of(top, Fraction(1)), dict[Exponent, dict[int, list[tuple[Monomial, Fraction]]]]()
     for m, c in p.terms.items():
         held = dict(m)
         e = held.pop(top, ZERO)

@@ -1,29 +1,32 @@
-"""The rules of a proof: each line adds one fact (or two) to what is known, and is proved in docs/certificates.md.
+"""The rules of a proof, proved in docs/certificates.md, and the verdict on a certificate or a folder of them.
 
 A line is ``[rule, argument, ...]``. A goal is ``[op, left, right]``; it becomes the fact ``right - left op 0`` (or
 ``left - right``). ``known`` below means: among the facts, up to a positive factor, or plain (nonnegative terms).
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-from bilevel_check.context import Context, Undefined
+from bilevel_check import terms
+from bilevel_check.context import Context
 from bilevel_check.intervals import Interval, shown
-from bilevel_check.ring import Atom, Poly, is_zero, names, number, power_of_one
-from bilevel_check.terms import RELATIONS, Refused, Tree, demand, letters, rational, split, substituted, tree, work
+from bilevel_check.ring import Poly, is_zero, names, number
+from bilevel_check.terms import Refused, Tree, demand, kind, letters, read, split, substituted, tree, work
 
-PRECISIONS = (64, 160, 400)
-"""Bits that are tried to tell the sign of a number."""
 ILL_FORMED = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError)
 """What the arguments of a line raise that are not what a rule takes."""
+Statement: TypeAlias = tuple[dict[str, str], list[Tree], Tree]
+"""Sorts of the letters, hypotheses, claim."""
+AGAINST = {"<=": (">",), "<": (">=",), ">=": ("<",), ">": ("<=",), "==": ("<", ">")}
+"""Relation -> those of which one holds where it fails."""
 
 
 def goal_of(data: object) -> tuple[str, Tree, Tree]:
     """``(op, smaller, larger)`` with op one of ``>=``, ``>``, ``==``: the fact is ``larger - smaller op 0``."""
     head, parts = split(tree(data))
-    demand(head in RELATIONS, f"{str(data)[:60]} is no relation")
+    demand(head in terms.RELATIONS, f"{str(data)[:60]} is no relation")
     small, large = parts[::-1] if head in (">", ">=") else parts
     return {"<=": ">=", "<": ">"}.get(head, head), small, large
 
@@ -38,34 +41,35 @@ def reached(at: Context, goal: object) -> bool:
     """Whether a goal was shown in every case, or is known."""
     try:
         return goal_of(goal) in at.proved or at.known(*element_of(at, goal))
-    except Undefined:
+    except Refused:
         return False
 
 
+def rational(data: object) -> Fraction:
+    """The number that a JSON value is."""
+    return Fraction(tree(data))  # type: ignore[arg-type]  # of what is no number: TypeError, ValueError
+
+
 def certain(goal: object, box: Mapping[str, Interval]) -> bool:
-    """Whether intervals of growing precision show a relation."""
-    return any(shown(*goal_of(goal), box, bits) for bits in PRECISIONS)
+    """Whether intervals show a relation, of more and more bits."""
+    return any(shown(*goal_of(goal), box, bits) for bits in (64, 160, 400))
 
 
-class Proof:
+class Proof(NamedTuple):
     """Runs the lines of a proof in a context; ``hypotheses`` are the ones of the statement."""
 
-    def __init__(self, hypotheses: Sequence[Any]) -> None:
-        self.hypotheses = hypotheses
+    hypotheses: Sequence[Any]
 
-    def run(self, at: Context, lines: Any, depth: int = 0) -> None:
+    def run(self, at: Context, lines: Any) -> None:
         """All lines in order; the first one that does not follow is refused with its place."""
-        demand(isinstance(lines, list) and depth <= 20, "a proof is a list of lines, nested at most 20 deep")
+        demand(isinstance(lines, list), "a proof is a list of lines")
         for place, line in enumerate(lines):
             try:
                 work.spend(10)
                 demand(isinstance(line, list) and len(line) > 1 and line[0] in RULES, "a line begins with a rule")
-                RULES[line[0]](self, at, *([depth] if line[0] in NESTED else []), *line[1:])
-            except Refused as error:
-                error.where = f"line {place + 1} ({str(line)[2:14]}...): {error.where}"
-                raise
-            except ILL_FORMED as error:
-                raise Refused(f"line {place + 1}: {type(error).__name__}: {str(error)[:80]}") from None
+                RULES[line[0]](self, at, *line[1:])
+            except (Refused, *ILL_FORMED) as error:
+                raise Refused(f"line {place + 1} ({str(line)[2:14]}...): {str(error)[:300]}") from None
 
     def hypothesis(self, at: Context, place: int) -> None:
         """A hypothesis of the statement."""
@@ -92,64 +96,29 @@ class Proof:
         at.learn(element, op)
 
     def plain(self, at: Context, goal: Any) -> None:
-        """What is known."""
-        demand(at.known(*element_of(at, goal)), "this is not known")
+        """What is known, or was shown in every case."""
+        demand(reached(at, goal), "this is not known")
         at.learn(*element_of(at, goal))
-
-    def root(self, at: Context, goal: Any, exponent: Any) -> None:
-        """``left op right`` from ``left**q op right**q`` where left, right >= 0 and q > 0."""
-        (op, left, right), q = goal_of(goal), at.of(tree(exponent))
-        small, large = at.of(left), at.of(right)
-        demand(at.known(q, ">") and at.known(small, ">=") and at.known(large, ">="), "a sign of a side or the exponent")
-        demand(at.known(at.power(large, q) - at.power(small, q), op), "the powers are not known to compare")
-        at.learn(large - small, op)
-
-    def rises(self, at: Context, goal: Any, difference: Poly, rising: Poly) -> None:
-        """``difference op 0`` for a function of both sides that rises for ``rising >= 0`` (> for >) and else falls."""
-        gap, op = element_of(at, goal)
-        sign = ">" if op == ">" else ">="
-        demand(at.known(gap, op), "the sides are not known to compare")
-        demand(at.known(rising, sign) or at.known(-rising, sign), "not known to rise or to fall")
-        at.learn(difference if at.known(rising, sign) else -difference, op)
 
     def raised(self, at: Context, goal: Any, exponent: Any) -> None:
         """``left**e op right**e`` from ``0 <= left op right`` and e >= 0; turned round where e <= 0 (then left > 0)."""
-        (_, small, large), e = goal_of(goal), at.of(tree(exponent))
-        left = at.of(small)
-        demand(at.known(left, ">="), "the sign of the smaller side")
-        self.rises(at, goal, at.powers(large, e) - at.powers(small, e), e)
-
-    def exponent(self, at: Context, base: Any, goal: Any) -> None:
-        """``b**s op b**t`` from ``s op t`` and b >= 1; turned round for 0 < b <= 1."""
-        (_, s, t), b = goal_of(goal), at.of(tree(base))
-        demand(at.known(b, ">"), "the base is not known to be positive")
-        self.rises(at, goal, at.power(b, at.of(t)) - at.power(b, at.of(s)), b - number(1))
-
-    def log_rises(self, at: Context, goal: Any) -> None:
-        """``log left op log right`` from ``0 < left op right``."""
-        _, small, large = goal_of(goal)
-        self.rises(at, goal, at.log(at.of(large)) - at.log(at.of(small)), number(1))
-
-    def logarithm(self, at: Context, value: Any) -> None:
-        """``log y <= y - 1`` for y > 0."""
-        y = at.of(tree(value))
-        at.learn(y - number(1) - at.log(y), ">=")
+        (op, small, large), e = goal_of(goal), at.of(tree(exponent))
+        (gap, _), sign = element_of(at, goal), ">" if op == ">" else ">="
+        demand(at.known(at.of(small), ">=") and at.known(gap, op), "the sides are not known to compare")
+        demand(at.known(e, sign) or at.known(-e, sign), "the sign of the exponent is not known")
+        change = at.powers(large, e) - at.powers(small, e)
+        at.learn(change if at.known(e, sign) else -change, op)
 
     def boxes(self, at: Context, goal: Any, ranges: Mapping[str, Any] | None = None, splits: Any = None) -> None:
-        """A relation between numbers, or on a box of letters, by intervals on the leaves of a tree of splits."""
-        element, op = element_of(at, goal)
-        box = {name: (rational(low), rational(high)) for name, (low, high) in (ranges or {}).items()}
+        """A relation between numbers, by intervals on the leaves of a tree of splits; of values that lie in the box."""
+        values = {name: tree(value) for name, (value, _, _) in (ranges or {}).items()}
+        box = {name: (rational(low), rational(high)) for name, (_, low, high) in (ranges or {}).items()}
         for name, (low, high) in box.items():
-            inside = at.known(at.of(name) - number(low), ">=") and at.known(number(high) - at.of(name), ">=")
+            value = at.of(values[name])
+            inside = at.known(value - number(low), ">=") and at.known(number(high) - value, ">=")
             demand(inside, f"{name} is not known to be in its range")
         leaves(goal, box, splits)
-        at.learn(element, op)
-
-    def floor(self, at: Context, value: Any) -> None:
-        """``floor(x) <= x < floor(x) + 1``."""
-        gap = at.of(tree(value)) - at.of(("floor", tree(value)))
-        at.learn(gap, ">=")
-        at.learn(number(1) - gap, ">")
+        at.learn(*element_of(at, substituted(tree(goal), values)))
 
     def whole(self, at: Context, goal: Any) -> None:
         """``left + 1 <= right`` from ``left < right`` where the difference is an integer."""
@@ -157,56 +126,32 @@ class Proof:
         demand(at.integral(element) and at.known(element, ">"), "no strict relation of integers")
         at.learn(element - number(1), ">=")
 
-    def maximum(self, at: Context, parts: list[Any], place: int | None = None) -> None:
-        """A maximum is at least each of its parts, and equal to a part that is known to be the largest."""
-        values = [at.of(tree(part)) for part in parts]
-        whole = power_of_one(Atom("max", *sorted(set(values), key=hash)))
-        for value in values if place is None else []:
-            at.learn(whole - value, ">=")
-        if place is not None:
-            demand(all(at.known(values[place] - other, ">=") for other in values), "not known to be the largest")
-            at.learn(whole - values[place], "==")
+    def cases(self, at: Context, goal: Any, which: Any, proofs: Sequence[Any]) -> None:
+        """The goal in all cases: of a hypothesis ``["or", ...]`` (its place), or of a number: >= 0, < 0.
 
-    def square(self, at: Context, vector: Any) -> None:
-        """``<v, v> >= 0``."""
-        at.learn(at.of(("dot", tree(vector), tree(vector))), ">=")
-
-    def each(self, at: Context, depth: int, goal: Any, cases: Sequence[Tree], proofs: Sequence[Any]) -> None:
-        """The goal, which each case shows; where only the cases define it, it is kept as a tree."""
-        demand(len(cases) == len(proofs), "a proof for each case")
+        A case may be ``["and", ...]``. The goal is kept as a tree, as the cases alone may define it.
+        """
+        test = self.hypotheses[which] if isinstance(which, int) else ["or", ["<=", 0, which], ["<", which, 0]]
+        head, cases = split(tree(test))
+        demand(head == "or" and len(cases) == len(proofs), "no alternatives, or not a proof for each")
         for case, lines in zip(cases, proofs):
             inside, (head, parts) = at.inner(), split(case)
             for one in parts if head == "and" else [case]:
                 inside.learn(*element_of(inside, one))
-            self.run(inside, lines, depth + 1)
+            self.run(inside, lines)
             demand(reached(inside, goal), "a case does not reach the goal")
         at.proved.add(goal_of(goal))
-        try:
-            at.learn(*element_of(at, goal))
-        except Undefined:
-            return
 
-    def cases(self, at: Context, depth: int, goal: Any, test: Any, yes: Any, no: Any) -> None:
-        """The goal where an element is >= 0 and where it is < 0."""
-        self.each(at, depth, goal, [("<=", 0, tree(test)), ("<", tree(test), 0)], [yes, no])
-
-    def one_of(self, at: Context, depth: int, goal: Any, place: int, proofs: Sequence[Any]) -> None:
-        """The goal under each part of a hypothesis ``["or", ...]``; a part may be ``["and", ...]``."""
-        head, parts = split(tree(self.hypotheses[place]))
-        demand(head == "or", "no alternatives")
-        self.each(at, depth, goal, parts, proofs)
-
-    def induction(self, at: Context, depth: int, goal: Any, name: str, start: Any, base: Any, step: Any) -> None:
+    def induction(self, at: Context, goal: Any, name: str, start: Any, base: Any, step: Any) -> None:
         """The goal for an integer letter >= start: at start, and at n + 1 where it holds at n."""
         first, letter = at.of(tree(start)), at.of(name)
         fits = at.sorts[name] == "integer" and at.integral(first) and name not in names(first)
         demand(fits and at.known(letter - first, ">="), f"{name} is not known to be an integer from the start on")
         free = [None if one is None or name in letters(tree(one)) else one for one in self.hypotheses]
         for moved, lines in ((tree(start), base), (("+", name, 1), step)):
-            inside = Context(at.sorts, [(p, o) for p, o in at.facts if name not in names(p)])
-            if lines is step:
-                inside.learn(letter - first, ">=")
-            Proof([*free, goal] if lines is step else free).run(inside, lines, depth + 1)
+            kept = [(p, op) for p, op in at.facts if name not in names(p)]
+            inside = Context(at.sorts, [*kept, (letter - first, ">=")] if lines is step else kept)
+            Proof([*free, goal] if lines is step else free).run(inside, lines)
             demand(reached(inside, substituted(tree(goal), {name: moved})), "the induction does not reach its goal")
         at.learn(*element_of(at, goal))
 
@@ -222,7 +167,7 @@ class Proof:
         at.learn(element, "==")
 
 
-def leaves(goal: Any, box: Mapping[str, Interval], splits: Any, depth: int = 60) -> None:
+def leaves(goal: Any, box: Mapping[str, Interval], splits: Any) -> None:
     """The goal on each leaf of a tree of splits ``[letter, point, below, above]``; None is a leaf."""
     work.spend(5)
     if splits is None:
@@ -230,16 +175,99 @@ def leaves(goal: Any, box: Mapping[str, Interval], splits: Any, depth: int = 60)
         return
     name, place, *halves = splits
     (low, high), point = box[name], rational(place)
-    demand(low <= point <= high and depth > 0 and len(halves) == 2, "a split outside of its box, or too many")
+    demand(low <= point <= high and len(halves) == 2, "a split outside of its box, or not in halves")
     for half, ends in zip(halves, ((low, point), (point, high))):
-        leaves(goal, {**box, name: ends}, half, depth - 1)
+        leaves(goal, {**box, name: ends}, half)
 
 
 RULES: dict[str, Callable[..., None]] = {
-    "hypothesis": Proof.hypothesis, "identity": Proof.identity, "known": Proof.plain, "root": Proof.root,
-    "raise": Proof.raised, "exponent": Proof.exponent, "log": Proof.logarithm, "log-rises": Proof.log_rises,
-    "number": Proof.boxes, "boxes": Proof.boxes, "floor": Proof.floor, "whole": Proof.whole, "max": Proof.maximum,
-    "square": Proof.square, "cases": Proof.cases, "one-of": Proof.one_of, "induction": Proof.induction,
+    "hypothesis": Proof.hypothesis, "known": Proof.plain, "identity": Proof.identity, "raise": Proof.raised,
+    "boxes": Proof.boxes, "whole": Proof.whole, "cases": Proof.cases, "induction": Proof.induction,
     "last-term": Proof.terms,
 }  # fmt: skip
-NESTED = ("cases", "one-of", "induction")
+
+
+# ---- one certificate, a folder of them: accepted, or refused with the line and the reason
+
+
+class Verdict(NamedTuple):
+    """What the checker says: ``proved`` or ``refuted`` if accepted, else why it is refused."""
+
+    accepted: bool
+    shows: str = ""
+    reason: str = ""
+
+
+def check(text: str) -> Verdict:
+    """Check one certificate given as JSON text; never raises for bad input."""
+    work.left = terms.WORK
+    try:
+        return Verdict(True, _checked(read(text)))
+    except (Refused, RecursionError, *ILL_FORMED) as error:
+        return Verdict(False, reason=str(error) if isinstance(error, Refused) else f"ill formed: {str(error)[:80]}")
+
+
+def check_folder(folder: Path) -> Iterator[tuple[Path, Verdict]]:
+    """Check every ``*.json`` of a folder, in the order of the names, folders inside it as well."""
+    for path in sorted(folder.rglob("*.json")):
+        try:
+            demand(path.is_file(), "no file")
+            with path.open(encoding="utf-8") as stream:
+                yield path, check(stream.read(terms.TEXT + 1))
+        except (OSError, UnicodeDecodeError, Refused) as error:
+            yield path, Verdict(False, reason=f"cannot be read: {error}")
+
+
+def _checked(data: Any) -> str:
+    keys = {"statement", "proof", "counterexample", "let", "about"}
+    demand(isinstance(data, dict) and data.keys() <= keys, "a certificate has a statement and a proof, nothing else")
+    demand(("proof" in data) != ("counterexample" in data), "either a proof or a counterexample")
+    statement = data["statement"]
+    demand(statement.keys() == {"letters", "hypotheses", "claim"}, "a statement has letters, hypotheses and a claim")
+    sorts, conditions, claim = statement["letters"], [*map(tree, statement["hypotheses"])], tree(statement["claim"])
+    for name, sort in sorts.items():
+        own = terms.NAME.match(name) is not None and name not in terms.PARTS and name not in ("pi", "E")
+        demand(own and sort in ("real", "integer", "vector"), "a letter has a name and is real, integer or vector")
+    demand(split(claim)[0] in terms.RELATIONS, "a claim is a relation")
+    demand({kind(one, sorts) for one in (*conditions, claim)} == {"condition"}, "a hypothesis is no condition")
+    if "proof" not in data:
+        return _refuted(sorts, conditions, claim, {name: tree(value) for name, value in data["counterexample"].items()})
+    sorts, conditions, claim = without_determined((sorts, conditions, claim), data.get("let", []))
+    at = Context(sorts)
+    Proof(conditions).run(at, data["proof"])
+    demand(reached(at, claim) or not element_of(at, claim), "the proof does not end at the claim")
+    return "proved"
+
+
+def without_determined(statement: Statement, let: Sequence[int]) -> Statement:
+    """The statement with letters replaced that hypotheses ``x == formula`` determine: ``let`` lists their places."""
+    kept, conditions, claim = dict(statement[0]), *statement[1:]
+    for place in let:
+        op, (name, formula) = split(conditions[place])
+        defined = op == "==" and isinstance(name, str) and kept.pop(name) == "real"
+        demand(defined, f"hypothesis {place} is no definition")
+        demand(name not in letters(formula), f"hypothesis {place} determines no letter")
+        *conditions, claim = (substituted(one, {name: formula}) for one in (*conditions, claim))
+    return kept, conditions, claim
+
+
+def _refuted(sorts: Mapping[str, str], conditions: list[Tree], claim: Tree, point: Mapping[str, Tree]) -> str:
+    """Every hypothesis holds at a point and the claim does not; a vector has one entry there: a number."""
+    demand(point.keys() == sorts.keys(), "a counterexample has a number for every letter")
+    for name, value in point.items():
+        demand(kind(value, {}) == "number", "a counterexample has closed expressions")
+        whole = sorts[name] != "integer" or (not isinstance(value, tuple | str) and value == int(value))
+        demand(whole, f"{name} must be an integer")
+    for condition in conditions:
+        demand(_true(substituted(condition, point)), f"the hypothesis {str(condition)[:80]} is not shown to hold there")
+    op, sides = split(substituted(claim, point))
+    demand(any(_true((against, *sides)) for against in AGAINST[op]), "the claim is not shown to fail there")
+    return "refuted"
+
+
+def _true(condition: Tree) -> bool:
+    """Whether a condition without letters is shown: a relation by intervals, or exactly in the ring."""
+    head, parts = split(condition)
+    if head in terms.LOGIC:
+        return (all if head == "and" else any)(map(_true, parts))
+    return certain(condition, {}) or reached(Context({}), condition)

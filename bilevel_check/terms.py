@@ -4,8 +4,6 @@ A tree is an ``int``, a ``Fraction``, the name of a letter (``str``) or a tuple 
 conditions are trees as well. ``work`` counts what a certificate costs, so that a hostile one ends.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -41,12 +39,7 @@ DEFINED: dict[str, Callable[..., Tree]] = {
 
 
 class Refused(Exception):
-    """The certificate proves nothing; the message says why, ``where`` in which line."""
-
-    where = ""
-
-    def __str__(self) -> str:
-        return self.where + super().__str__()
+    """The certificate proves nothing; the message says in which line and why."""
 
 
 def demand(answer: bool, why: str) -> None:
@@ -100,13 +93,6 @@ def tree(data: object, depth: int = DEPTH) -> Tree:
     demand(fits and depth > 0, f"{head} with {len(parts)} parts, or nested deeper than {DEPTH}")
     demand(head not in SUMS or isinstance(tree(parts[1]), str), "the index of a sum must be a letter")
     return (head, *(tree(part, depth - 1) for part in parts))
-
-
-def rational(data: object) -> Fraction:
-    """The number that a JSON value is."""
-    node = tree(data)
-    demand(isinstance(node, int | Fraction), "no number stands where one belongs")
-    return Fraction(node)  # type: ignore[arg-type]
 
 
 def split(node: Tree) -> tuple[str, tuple[Any, ...]]:

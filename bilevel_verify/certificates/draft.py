@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from bilevel_check.check import without_determined
 from bilevel_check.context import Context
 from bilevel_check.ring import Atom, Exponent, Poly
-from bilevel_check.rules import Proof
+from bilevel_check.rules import Proof, without_determined
 from bilevel_check.terms import Refused, Tree, substituted, tree, work
 
 
@@ -40,6 +39,35 @@ class Draft:
         self.lines.append(list(line))
         return True
 
+    # ---- facts that take several lines -------------------------------------------------------------------------------
+
+    def rooted(self, relation: list[Any], q: Fraction) -> bool:
+        """``small op large`` from what is known of their powers to q."""
+        op, small, large = relation
+        powers = [["^", side, number_of(q)] for side in (small, large)]
+        if q.denominator == 1 and q % 2 == 0:  # of a sum, a power that is written out
+            self.add("identity", ["<=", 0, powers[0]], [[1, [], [["^", small, int(q) // 2]]]])
+        return self.add("raise", [op, *powers], number_of(1 / q))
+
+    def tangent(self, y: Any) -> bool:
+        """``log y <= y - 1``."""
+        return self.add("known", ["<=", ["log", y], ["+", y, -1]])
+
+    def log_rises(self, small: Any, large: Any) -> bool:
+        """``log small <= log large`` where ``small <= large`` is known: ``log(s/l) <= s/l - 1 <= 0``."""
+        ratio = ["/", small, large]
+        goal, rest = ["<=", ["log", small], ["log", large]], ["+", 1, ["neg", ratio]]
+        return self.tangent(ratio) and self.add("identity", goal, [[1, [len(self.at.facts) - 1], []], [rest, [], []]])
+
+    def between(self, base: Any, low: Any, high: Any) -> bool:
+        """``base**low`` against ``base**high`` for ``low <= high``: ``base**(high - low)`` is >= 1 or <= 1."""
+        one, other = (["^", base, e] for e in (low, high))
+        gap = ["+", high, ["neg", low]]
+        for relation, ends in ((["<=", 1, base], [one, other]), (["<=", base, 1], [other, one])):
+            if self.add("raise", relation, gap):
+                return self.add("identity", ["<=", *ends], [[one, [len(self.at.facts) - 1], []]])
+        return False
+
     def inner(self, sorts: dict[str, str] | None = None) -> Draft:
         """A part of the proof with its own lines."""
         found = Draft(self.at.inner(sorts), self.hypotheses)
@@ -67,7 +95,7 @@ def determined(statement: Mapping[str, Any], let: Sequence[int]) -> tuple[dict[s
     Refused, KeyError, TypeError, ValueError : a hypothesis that determines no letter.
     """
     conditions, claim = [*map(tree, statement["hypotheses"])], tree(statement["claim"])
-    sorts, conditions, claim = without_determined(statement["letters"], conditions, claim, list(let))
+    sorts, conditions, claim = without_determined((statement["letters"], conditions, claim), let)
     return sorts, [*map(listed, conditions)], listed(claim)
 
 
@@ -158,8 +186,10 @@ def atoms_in(p: Poly) -> Iterator[Atom]:
                 stack += [inside for inside in a.args if isinstance(inside, Poly)]
 
 
-ONE_FACT = ("hypothesis", "identity", "raise", "number", "log", "log-rises", "exponent", "known", "root", "square")
+ONE_FACT = ("hypothesis", "identity", "raise", "boxes", "known")
 """Rules that add one fact."""
+DERIVED = ("raise", "boxes", "known")
+"""Those that are written before it is seen whether what they give is used."""
 
 
 def pruned(lines: list[Any], base: int = 0) -> list[Any]:
@@ -167,21 +197,15 @@ def pruned(lines: list[Any], base: int = 0) -> list[Any]:
 
     ``base`` facts are known before the first line.
     """
-    sizes = []
-    for line in lines:
-        if line[0] not in (*ONE_FACT, "max", "floor") or (line[0] == "max" and len(line) > 2):
-            return lines
-        sizes.append(1 if line[0] in ONE_FACT else 2 if line[0] == "floor" else len(line[1]))
-    starts = [base + sum(sizes[:i]) for i in range(len(lines))]
+    if any(line[0] not in ONE_FACT for line in lines):
+        return lines
     used = {place for line in lines if line[0] == "identity" for part in line[2] for place in part[1]}
-    kept, moved, count = [], {i: i for i in range(base)}, base
-    for line, start, size in zip(lines, starts, sizes):
-        derived = line[0] in ("raise", "number", "log", "log-rises", "exponent", "max", "floor")
-        if derived and not used & set(range(start, start + size)):
-            continue
-        kept.append(line)
-        moved |= {start + i: count + i for i in range(size)}
-        count += size
+    kept: list[Any] = []
+    moved = {i: i for i in range(base)}
+    for place, line in enumerate(lines, start=base):
+        if line[0] not in DERIVED or place in used:
+            moved[place] = base + len(kept)
+            kept.append(line)
     return [_renumbered(line, moved) for line in kept]
 
 

@@ -23,7 +23,7 @@ from bilevel_verify.language import to_text
 
 LONGEST = 160
 """Characters of a certificate that is shown in a row."""
-EFFORT = 1_200_000
+EFFORT = 1_500_000
 """Counted steps of the checker's ring that one search may take."""
 
 
@@ -116,7 +116,7 @@ def short(lines: list[Any]) -> str:
     """The last line as one identity, "" where it is long or none."""
     if not lines or lines[-1][0] != "identity" or len(lines[-1]) > 3:
         return ""
-    facts = [line for line in lines[:-1] if line[0] in ("hypothesis", "identity", "number", "known")]
+    facts = [line for line in lines[:-1] if line[0] in ("hypothesis", "identity", "boxes", "known")]
     if len(facts) < len(lines) - 1:  # other rules add facts that have no name here
         return ""
     parts = []

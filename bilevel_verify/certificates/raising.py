@@ -102,9 +102,9 @@ def _two_exponents(nonnegative: Nonnegative, draft: Draft, element: Poly) -> Non
             gap = gap if isinstance(gap, Poly) else number(gap)
             one, other = (written(e) if isinstance(e, Poly) else number_of(e) for e in (s, t))
             if nonnegative(gap):
-                draft.add("exponent", base, ["<=", one, other])
+                draft.between(base, one, other)
             elif nonnegative(-gap):
-                draft.add("exponent", base, ["<=", other, one])
+                draft.between(base, other, one)
 
 
 def _at_ends(draft: Draft, e: Exponent) -> Iterator[Fraction]:

@@ -12,7 +12,7 @@ from bilevel_check.context import Context, Undefined
 from bilevel_check.ring import Atom, Poly, is_zero, names, number, power_of_one
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, tree, work
-from bilevel_verify.certificates.draft import Draft, atoms_in, goal, pruned, replaced, sides, written
+from bilevel_verify.certificates.draft import Draft, atom, atoms_in, goal, pruned, replaced, sides, written
 from bilevel_verify.certificates.powers import by_powers
 from bilevel_verify.certificates.products import certificate, expanded
 from bilevel_verify.certificates.raising import LINES, raise_facts
@@ -104,7 +104,7 @@ class Search:
                 self.element(draft, element, ">=") and self.element(draft, -element, ">=")
             )
         if not names(element):  # intervals tell the sign of a number, unless it is 0
-            found = draft.add("number", goal(element, op)) or self.identity(draft, element, op, 1, 1)
+            found = draft.add("boxes", goal(element, op)) or self.identity(draft, element, op, 1, 1)
             return found or self.by_root(draft, element, op)
         for degree, rounds in ((1, 1), (1, 2), (2, 1)):
             if self.identity(draft, element, op, degree, rounds):
@@ -153,7 +153,8 @@ class Search:
             shifts = [
                 ["*", written(_coefficient(rest, v, w) * half), w] for w in vectors if _coefficient(rest, v, w).terms
             ]
-            if not draft.add("square", ["+", v, *shifts]):
+            vector = ["+", v, *shifts]
+            if not draft.add("known", ["<=", 0, ["dot", vector, vector]]):
                 return False
             place = len(draft.at.facts) - 1
             parts.append([written(lead), [place], []])
@@ -181,7 +182,7 @@ class Search:
                 continue
             if self.inside(self.depth - 1).element(draft, raised, op):
                 relation = [{">=": "<=", ">": "<", "==": "=="}[op], written(minus), written(plus)]
-                return draft.add("root", relation, str(q)) and draft.at.known(element, op)
+                return draft.rooted(relation, q) and draft.at.known(element, op)
         return False
 
     # ---- the whole claim --------------------------------------------------------------------------------------------
@@ -212,7 +213,7 @@ class Search:
                 return False
             proofs.append(inside.lines)
         short = [pruned(lines, len(draft.at.facts) + 1) for lines in proofs]
-        return draft.add("cases", claim, written(test), *short) or draft.add("cases", claim, written(test), *proofs)
+        return draft.add("cases", claim, written(test), short) or draft.add("cases", claim, written(test), proofs)
 
     def by_alternatives(self, draft: Draft, claim: Any) -> bool:
         """The claim under each part of a hypothesis with ``or``."""
@@ -232,7 +233,7 @@ class Search:
                 if not self.inside(self.depth - 1, self.inductive).prove(inside, claim):
                     return False
                 proofs.append(inside.lines)
-            return draft.add("one-of", claim, place, proofs)
+            return draft.add("cases", claim, place, proofs)
         return False
 
     def by_induction(self, draft: Draft, claim: Any) -> bool:
@@ -345,19 +346,21 @@ def derived(search: Search, draft: Draft, element: Poly) -> None:
             continue
         draft.tried.add(("derived", a))
         if a.kind == "max":
-            draft.add("max", [written(part) for part in a.args])
+            for part in a.args:
+                draft.add("known", ["<=", written(part), atom(a)])
         elif a.kind == "log":
             inside = written(a.args[0])
-            draft.add("log", inside)
-            draft.add("log", ["/", 1, inside])
-            draft.add("log-rises", ["<=", 1, inside])
+            draft.tangent(inside)
+            draft.tangent(["/", 1, inside])
+            draft.log_rises(1, inside)
         elif a.kind == "floor":
-            draft.add("floor", written(a.args[0]))
+            draft.add("known", ["<=", atom(a), written(a.args[0])])
+            draft.add("known", ["<", written(a.args[0]), ["+", atom(a), 1]])
     for inside in dict.fromkeys(str(node) for node in _inside_logs(draft.claim)):
         key = ("printed", inside)
         if key not in draft.tried:
             argument = next(node for node in _inside_logs(draft.claim) if str(node) == inside)
-            if draft.add("log", argument) and draft.add("log", ["/", 1, argument]):
+            if draft.tangent(argument) and draft.tangent(["/", 1, argument]):
                 draft.tried.add(key)
     _log_ratios(draft, [a for a in occurring if a.kind == "log"])
     _numbers(draft, [a for a in occurring if not names(power_of_one(a))], element)
@@ -369,10 +372,10 @@ def _log_ratios(draft: Draft, logs: list[Atom]) -> None:
     """``log y <= y - 1`` for quotients of arguments of logarithms."""
     for one, other in combinations(logs[:4], 2):
         top, bottom = written(one.args[0]), written(other.args[0])
-        draft.add("log", ["/", top, bottom])
-        draft.add("log", ["/", bottom, top])
-        if not draft.add("log-rises", ["<=", bottom, top]):
-            draft.add("log-rises", ["<=", top, bottom])
+        draft.tangent(["/", top, bottom])
+        draft.tangent(["/", bottom, top])
+        if not draft.log_rises(bottom, top):
+            draft.log_rises(top, bottom)
 
 
 def _numbers(draft: Draft, constants: list[Atom], element: Poly) -> None:
@@ -394,5 +397,5 @@ def _numbers(draft: Draft, constants: list[Atom], element: Poly) -> None:
             middle = (low + high) / 2
             near = middle.limit_denominator(10**4)
             gap = max(abs(near - middle), Fraction(1, 10**9)) * 2
-            draft.add("number", ["<=", str(near - gap), node])
-            draft.add("number", ["<=", node, str(near + gap)])
+            draft.add("boxes", ["<=", str(near - gap), node])
+            draft.add("boxes", ["<=", node, str(near + gap)])

@@ -16,8 +16,10 @@ from seeds import SEED
 
 import bilevel_verify as bv
 from bilevel_check import check
-from bilevel_verify.certificates.numbers.boxes import NoTree, Relation, certificate_on_box
+from bilevel_verify.certificates.numbers.boxes import certificate_on_box
+from bilevel_verify.certificates.numbers.branches import cells
 from bilevel_verify.certificates.numbers.constants import certified_constant
+from bilevel_verify.certificates.numbers.relations import NoTree, Relation
 from bilevel_verify.certificates.numbers.truth import certified_ball, certified_minimum, closed_phi
 from bilevel_verify.cli import main
 
@@ -44,19 +46,26 @@ def value_of(data: Any, at: dict[str, Any]) -> Any:
     return MEANING[data[0]](*(value_of(part, at) for part in data[1:]))
 
 
+def drawn(low: Fraction | None, high: Fraction | None, chance: random.Random) -> mpmath.mpf:
+    """A point of a range, its ends more often than others; far away where it has none."""
+    if low is not None and high is not None:
+        return mpmath.mpf(chance.choice((chance.random(), 0, 1)) * float(high - low) + float(low))
+    far = 10 ** chance.uniform(-3, 3)
+    if low is None and high is None:
+        return mpmath.mpf(chance.choice((0, far, -far)))
+    return mpmath.mpf(float(low) + far if low is not None else float(high or 0) - far)
+
+
 def holds_at_points(text: str, chance: random.Random, count: int = 20) -> bool:
     """Whether the claim of a certificate holds at random points of its ranges."""
     statement = json.loads(text)["statement"]
     op, left, right = statement["claim"]
-    ends: dict[str, list[Fraction]] = {name: [] for name in statement["letters"]}
-    for _, name, bound in statement["hypotheses"]:
-        ends[name].append(Fraction(bound))
+    ends: dict[str, dict[str, Fraction]] = {name: {} for name in statement["letters"]}
+    for side, name, bound in statement["hypotheses"]:
+        ends[name][side] = Fraction(bound)
     with mpmath.workdps(30):
         for _ in range(count):
-            at = {
-                n: mpmath.mpf(chance.choice((chance.random(), 0, 1)) * float(b - a) + float(a))
-                for n, (a, b) in ends.items()
-            }
+            at = {n: drawn(found.get(">="), found.get("<="), chance) for n, found in ends.items()}
             room = value_of(right, at) - value_of(left, at)
             if room < -1e-12 or (op == "<" and room <= 0):
                 return False
@@ -94,6 +103,77 @@ def test_the_bound_lies_beyond_the_largest_curvature_that_is_sampled() -> None:
     assert max(map(abs, eigenvalues)) <= float(bounds["L"]) * (1 + 1e-9)
     assert min(eigenvalues) >= float(bounds["mu"]) - 1e-9
     assert max(map(abs, eigenvalues)) >= 0.8 * float(bounds["L"]), "the sample would not see a bound that is too small"
+
+
+EVERYWHERE = {
+    # formula of one variable without bounds, the largest value of its second derivative and the least by hand
+    "cos(x1)/2 + x1**2": (sympy.Rational(5, 2), sympy.Rational(3, 2)),
+    "log(1 + x1**2)": (2, -sympy.Rational(1, 4)),
+    "sqrt(4 + x1**2)": (sympy.Rational(1, 2), 0),
+    "log(cosh(x1))": (1, 0),
+    "softplus(2*x1) + x1**2/2": (2, 1),
+    "Piecewise((x1**2, x1 <= 0), (3*x1**2, True))": (6, 2),
+    "huber(1, x1) + x1**2/2": (2, 1),
+    "(1 + x1**2)**(-1/4)": (sympy.Rational(2, 7), -sympy.Rational(1, 2)),
+}
+
+
+@pytest.mark.parametrize("f", EVERYWHERE)
+def test_constants_without_bounds_and_with_branches(f: str) -> None:
+    """The bounds lie beyond the second derivative by hand, by a tenth at most, and hold at points far away."""
+    most, least = EVERYWHERE[f]
+    table = bv.constants(bv.single_level(f=f, x="x1"))
+    chance = random.Random(SEED)
+    for letter, true in (("L", max(most, -least)), ("mu", least)):
+        shown = certified_constant(table, letter)
+        assert shown.bound is not None, shown.reason
+        room = float(shown.bound) - float(true)
+        assert (-room if letter == "mu" else room) >= -1e-12
+        assert abs(room) <= 0.1 * max(1.0, abs(float(true)))
+        assert all(check(one.text).accepted for one in shown.certificates)
+        assert all(holds_at_points(one.text, chance) for one in shown.certificates)
+
+
+def test_a_false_bound_of_values_has_no_certificate_and_a_damaged_one_is_refused() -> None:
+    free: Any = {"x1": (None, None)}
+    for formula, most in ((2 * sympy.sin(x) * sympy.tanh(x), 2), (3 / (3 + x**2), 1), (sympy.cos(x) ** 2, 1)):
+        data = json.loads(certificate_on_box(Relation(formula, "<=", sympy.Integer(most), free), {}, 200).text)
+        with pytest.raises(NoTree):
+            certificate_on_box(Relation(formula, "<=", sympy.Rational(9 * most, 10), free), {}, 200)
+        assert data["statement"]["hypotheses"] == []
+        boxes = next(place for place, line in enumerate(data["proof"]) if line[0] == "boxes")
+        for name, (value, low, high) in data["proof"][boxes][2].items():
+            for other in ([value, low, "1/2"], ["x1", low, high], [["*", 2, value], low, high]):
+                changed = json.loads(json.dumps(data))
+                changed["proof"][boxes][2][name] = other
+                assert not check(json.dumps(changed)).accepted, other
+        changed = json.loads(json.dumps(data))
+        changed["statement"]["claim"][2] = ["*", "9/10", changed["statement"]["claim"][2]]
+        assert not check(json.dumps(changed)).accepted
+    with pytest.raises(NoTree, match="no tree"):
+        certificate_on_box(Relation(x**2, "<=", sympy.Integer(1), free), {}, 200)
+    with pytest.raises(NoTree, match="x1 without bounds"):
+        certificate_on_box(Relation(x, "<=", 1 + x**2, free), {}, 200)
+
+
+def test_cells_meet_at_the_joints_and_take_the_branch_that_holds_there() -> None:
+    free: Any = {"x1": (Fraction(-3), None), "y1": (Fraction(0), Fraction(2))}
+    formula = sympy.Abs(x + 1) + sympy.Max(x, 2) + sympy.sign(y - 1)
+    found = cells(Relation(sympy.Integer(0), "<=", formula, free))
+    ends = {(one.ranges["x1"], one.ranges["y1"]): one.large for one in found}
+    assert ends == {
+        ((low, high), unit): sign * (x + 1) + other + (1 if unit[0] else -1)
+        for low, high, sign, other in ((-3, -1, -1, 2), (-1, 2, 1, 2), (2, None, 1, x))
+        for unit in ((0, 1), (1, 2))
+    }
+    root = sympy.Piecewise((x, x**2 <= 2), (0, True))
+    with pytest.raises(NoTree, match="no linear equation"):
+        cells(Relation(sympy.Integer(0), "<=", root, free))
+    with pytest.raises(NoTree, match="several letters"):
+        cells(Relation(sympy.Integer(0), "<=", sympy.Abs(x - y), free))
+    [below, above] = cells(Relation(sympy.Integer(0), "<=", sympy.Abs(x - sympy.sqrt(2)), {"x1": (Fraction(0), None)}))
+    assert below.ranges["x1"][1] > above.ranges["x1"][0]  # type: ignore[operator]
+    assert above.ranges["x1"][0] ** 2 < 2 < below.ranges["x1"][1] ** 2  # type: ignore[operator]
 
 
 RELATIONS = [
@@ -134,12 +214,12 @@ def damages(data: dict[str, Any]) -> list[dict[str, Any]]:
         if op != "claim only":
             one["proof"][-1][1] = goal
         found.append(one)
-    name, (low, high) = next(iter(data["proof"][-1][2].items()))
+    name, (value, low, high) = next(iter(data["proof"][-1][2].items()))
     one = again()
-    one["proof"][-1][2][name] = [low, str(Fraction(high) + 1)]
+    one["proof"][-1][2][name] = [value, low, str(Fraction(high) + 1)]
     found.append(one)
     one = again()
-    one["proof"][-1][2][name] = [str((Fraction(low) + Fraction(high)) / 2), high]
+    one["proof"][-1][2][name] = [value, str((Fraction(low) + Fraction(high)) / 2), high]
     found.append(one)  # half of the box alone: the claim is about all of it
     one = again()
     del one["statement"]["hypotheses"][0]
@@ -180,10 +260,8 @@ def test_the_ball_holds_the_minimiser(at: Fraction) -> None:
 
 
 def test_without_a_word_or_a_bound_the_reason_is_said() -> None:
-    table = bv.constants(bv.zoo("cosine-sum"))
-    assert certified_constant(table, "L").reason == "x1 without bounds"
-    w = bv.constants(bv.zoo("w-shape"))
-    assert certified_constant(w, "L").reason == "a formula with branches has no word"
+    assert certified_constant(bv.constants(bv.zoo("bilevel-cubic")), "L_g").reason == "x1, y1 without bounds"
+    assert certified_constant(bv.constants(bv.zoo("log-tail")), "L").reason == "no tree of 1500 boxes"
     assert certified_constant(bv.constants(bv.zoo("cardano")), "rho_g").reason == "a tensor"
     assert closed_phi(bv.zoo("cardano")) is not None
     shen = certified_minimum(bv.truth(bv.zoo("shen-chen")))

@@ -117,12 +117,17 @@ class Inequalities:
                  f"apply {back}; exact {raw}].")  # fmt: skip
         return script.assertion(ZERO[op].format(text), proof)
 
-    def raised(self, script: Trees, goal: object, exponent: object) -> list[str]:
+    def raised(self, script: Trees, goal: Any, exponent: Any) -> list[str]:
         op, small, large = goal_of(goal)
         at, e = script.at, tree(exponent)
         value = at.of(e)
         if op == "==":
             raise NotWritten("powers of an equality")
+        inner, outer = (
+            [node[k] if isinstance(node, tuple) and node[0] == "^" else 0 for node in (small, large)] for k in (1, 2)
+        )
+        if outer[0] == outer[1] != 0 and (value * at.of(outer[0])).constant() == 1:
+            return self._root(script, (op, inner[0], inner[1]), outer[0])
         raw = self._raw(script, small, large, op)
         script.know(at.of(small), ">" if at.known(at.of(small), ">") else ">=")
         low, high = self._powers(script, small, large, e)
@@ -137,11 +142,9 @@ class Inequalities:
                                 f"{script.rewriting([e])}lra].")  # fmt: skip
         return [self._compared(script, low, high, op, name)]
 
-    def root(self, script: Trees, goal: object, exponent: object) -> list[str]:
-        op, small, large = goal_of(goal)
-        at, e = script.at, tree(exponent)
-        if op == "==":
-            raise NotWritten("roots of an equality")
+    def _root(self, script: Trees, goal: tuple[str, Tree, Tree], e: Tree) -> list[str]:
+        """``small op large`` from their powers to e."""
+        (op, small, large), at = goal, script.at
         for side in (small, large):
             script.know(at.of(side), ">=")
         script.know(at.of(e), ">")
@@ -157,36 +160,7 @@ class Inequalities:
                                f"{step}first [pos | lra] | {script.rewriting([e])}lra | {compare}].")  # fmt: skip
         return [script.fact(small, large, op, raw)]
 
-    def exponent(self, script: Trees, base: Any, goal: Any) -> list[str]:
-        op, small, large = goal_of(goal)
-        at, b = script.at, tree(base)
-        raw, value = self._raw(script, small, large, op), at.of(b)
-        above = at.known(value - number(1), ">" if op == ">" else ">=")
-        if not above and op == ">":
-            raise NotWritten("powers that fall strictly")
-        script.know(value - number(1) if above else number(1) - value, op)
-        script.know(value, ">")
-        pairs = []
-        for e in (small, large):
-            power = at.power(value, at.of(e))
-            script.ensure(power)
-            shown = f"(rpow {script.words.scalar(b)} {script.words.scalar(e)})"
-            if shown not in script.equal:
-                proof = script.power(b, e, power)
-                script.equal[shown] = script.assertion(f"{shown} = {script.text(power)}", proof)
-                script.targets.append((script.text(power), script.equal[shown] or ""))
-            pairs.append((shown, power))
-        low, high = pairs if above else pairs[::-1]
-        step = script.rewriting([b])
-        if above:
-            rule = f"apply {'exponent_le' if op == '>=' else 'exponent_lt'}; [{step}lra | exact {raw}]."
-        else:
-            rule = f"apply exponent_ge; [{step}pos | {step}lra | exact {raw}]."
-        name = script.assertion(f"{low[0]} {SIGN[op]} {high[0]}", rule)
-        return [self._compared(script, low, high, op, name)]
-
-    def logarithm(self, script: Trees, value: object) -> list[str]:
-        node = tree(value)
+    def _tangent(self, script: Trees, node: Tree) -> list[str]:
         y = script.equate(node)
         script.know(y, ">")
         shown = script.words.scalar(node)
@@ -195,19 +169,9 @@ class Inequalities:
                                f"pose proof (ln_below {shown}); lra.")  # fmt: skip
         return [script.fact(("log", node), ("+", node, -1), ">=", raw)]
 
-    def log_rises(self, script: Trees, goal: object) -> list[str]:
-        op, small, large = goal_of(goal)
-        if op == "==":
-            raise NotWritten("logarithms of an equality")
-        raw = self._raw(script, small, large, op)
-        script.know(script.at.of(small), ">")
-        low, high = script.words.scalar(small), script.words.scalar(large)
-        rule = "Rcomplements.ln_le" if op == ">=" else "ln_increasing"
-        name = script.assertion(f"(ln {low}) {SIGN[op]} (ln {high})",
-                                f"apply {rule}; [{script.rewriting([small])}first [pos | lra] | exact {raw}].")  # fmt: skip
-        return [script.fact(("log", small), ("log", large), op, name)]
-
-    def numbers(self, script: Trees, goal: Any) -> list[str]:
+    def numbers(self, script: Trees, goal: Any, ranges: object = None, splits: object = None) -> list[str]:
+        if ranges or splits:
+            raise NotWritten("boxes")
         op, small, large = goal_of(goal)
         low, high = script.words.scalar(small), script.words.scalar(large)
         raw = script.assertion(f"{low} {SIGN[op]} {high}", "numeric.")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any
 
-from bilevel_check.context import Context, Undefined
+from bilevel_check.context import Context
 from bilevel_check.ring import names, number
 from bilevel_check.rules import element_of, goal_of
-from bilevel_check.terms import WORK, Refused, letters, split, substituted, tree, work
+from bilevel_check.terms import WORK, Refused, Tree, letters, split, substituted, tree, work
 from bilevel_verify.certificates.coq.inequalities import SIGN, Inequalities
 from bilevel_verify.certificates.coq.script import ZERO, Generators
 from bilevel_verify.certificates.coq.trees import Trees
@@ -123,24 +123,35 @@ class Run(Inequalities):
 
     # ---- integers, maxima, vectors ----------------------------------------------------------------------------------
 
-    def floor(self, script: Trees, value: object) -> list[str]:
-        x = script.at.of(tree(value))
+    def known(self, script: Trees, goal: Any) -> list[str]:
+        """What is known: squares of vectors, tangents of the logarithm, parts of maxima and floors by what they are."""
+        op, small, large = goal_of(goal)
+        if name := self.raw.get((op, small, large)):
+            turned = f"({'Rge_le' if op == '>=' else 'Rgt_lt'} _ _ {name})" if goal[0] in (">", ">=") else name
+            return [script.fact(small, large, op, turned)]
+        (low, inside), (high, parts) = split(small), split(large)
+        if high == "dot" and small == 0 and parts[0] == parts[1]:
+            return self._square(script, large)
+        if low == "log" and large == ("+", *inside, -1):
+            return self._tangent(script, *inside)
+        if high == "max" and small in parts:
+            p = script.at.of(large) - script.at.of(small)
+            script.ensure(p)
+            return [script.assertion(ZERO[op].format(script.text(p)), "extreme.")]
+        if (low, inside) == ("floor", (large,)) or large == ("+", ("floor", small), 1):
+            return self._floor(script, goal, large if low == "floor" else small)
+        return super().known(script, goal)
+
+    def _floor(self, script: Trees, goal: Any, value: Tree) -> list[str]:
+        x, (p, op) = script.at.of(value), element_of(script.at, goal)
         script.ensure(x)
-        text = script.text(x)
-        integral = script.at.integral(x)
+        text, shown, integral = script.text(x), script.text(p), script.at.integral(x)
         whole = text if integral else f"(floor {text})"
-        below, above = f"0 <= {text} - {whole}", f"0 < {whole} + 1 - {text}"
-        one = script.assertion(below, "lra." if integral else f"pose proof (floor_le {text}); lra.")
-        other = script.assertion(above, "lra." if integral else f"pose proof (floor_gt {text}); lra.")
-        at = script.at.inner()
-        self.proof.run(at, [["floor", value]])
-        found = []
-        for (p, op), name, goal in zip(at.facts[-2:], (one, other), (below, above)):
-            expression = goal.split(" ", 2)[2]
-            shown = script.text(p)
-            found.append(script.assertion(ZERO[op].format(shown), f"replace {shown} with ({expression}) by "
-                                          f"({script.same(shown, text)}); exact {name}."))  # fmt: skip
-        return found
+        gap = f"({text} - {whole})" if op == ">=" else f"({whole} + 1 - {text})"
+        why = "lra." if integral else f"pose proof ({'floor_le' if op == '>=' else 'floor_gt'} {text}); lra."
+        name = script.assertion(ZERO[op].format(gap), why)
+        step = f"replace {shown} with {gap} by ({script.same(shown, text)}); exact {name}."
+        return [script.assertion(ZERO[op].format(shown), step)]
 
     def whole(self, script: Trees, goal: Any) -> list[str]:
         element, op = element_of(script.at, goal)
@@ -149,20 +160,7 @@ class Run(Inequalities):
         return [script.assertion(f"0 <= {less}", f"assert (whole {text}) by wholes; assert (whole 0) by wholes; "
                                  f"pose proof (whole_step 0 {text}); pose proof {name}; lra.")]  # fmt: skip
 
-    def maximum(self, script: Trees, parts: list[Any], place: Any = None) -> list[str]:
-        at = script.at.inner()
-        self.proof.run(at, [["max", parts, *([] if place is None else [place])]])
-        values = [script.at.of(tree(part)) for part in parts]
-        for value in values:
-            script.ensure(value)
-            if place is not None and value != values[place]:
-                script.know(values[place] - value, ">=")
-        fresh = at.facts[len(script.at.facts) :]
-        return [script.assertion(ZERO[op].format(script.text(p)), "extreme.") for p, op in fresh]
-
-    def square(self, script: Trees, vector: Any) -> list[str]:
-        node = tree(vector)
-        product = ("dot", node, node)
+    def _square(self, script: Trees, product: Tree) -> list[str]:
         p = script.equate(product)
         equal = script.equal[script.words.scalar(product)]
         back = f"rewrite <- {equal}; " if equal else ""
@@ -170,7 +168,7 @@ class Run(Inequalities):
 
     # ---- cases, induction, sums -------------------------------------------------------------------------------------
 
-    def _branch(self, script: Trees, inside: Trees, lines: list[Any], goal: object) -> str:
+    def _branch(self, script: Trees, inside: Trees, lines: list[Any], goal: Any) -> str:
         """The lines of one case, up to the goal."""
         raw = dict(self.raw)
         self.lines(inside, lines)
@@ -179,23 +177,19 @@ class Run(Inequalities):
         return "{ " + "\n".join(inside.lines) + " }"
 
     def _concluded(self, script: Trees, goal: Any, proof: str) -> list[str]:
-        name = script.assertion(script.words.relation(goal, tree), proof)
-        try:
-            element_of(script.at, goal)
-        except Undefined:
-            self.raw[goal_of(goal)] = name
-            return []
-        op, small, large = goal_of(goal)
-        turned = f"({'Rge_le' if op == '>=' else 'Rgt_lt'} _ _ {name})" if goal[0] in (">", ">=") else name
-        return [script.fact(small, large, op, turned)]
+        self.raw[goal_of(goal)] = script.assertion(script.words.relation(goal, tree), proof)
+        return []
 
-    def cases(self, script: Trees, goal: Any, test: object, yes: Any, no: Any) -> list[str]:
+    def cases(self, script: Trees, goal: Any, which: Any, proofs: list[Any]) -> list[str]:
+        return (self._one_of if isinstance(which, int) else self._signs)(script, goal, which, proofs)
+
+    def _signs(self, script: Trees, goal: Any, test: Any, proofs: list[Any]) -> list[str]:
         middle = script.at.of(tree(test))
         script.ensure(middle)
         text, turned = script.text(middle), script.text(-middle)
         name = f"c{next(script.fresh)}'"
         parts = []
-        for (fact, op), lines in zip(((middle, ">="), (-middle, ">")), (yes, no)):
+        for (fact, op), lines in zip(((middle, ">="), (-middle, ">")), proofs):
             inside = script.inner(script.at.inner())
             inside.at.learn(fact, op)
             inside.facts.append(name)
@@ -205,7 +199,7 @@ class Run(Inequalities):
                  f"{{ {sign}clear {name}; rename n{name} into {name}. {parts[1]} }}")  # fmt: skip
         return self._concluded(script, goal, proof)
 
-    def one_of(self, script: Trees, goal: Any, place: int, proofs: list[Any]) -> list[str]:
+    def _one_of(self, script: Trees, goal: Any, place: int, proofs: list[Any]) -> list[str]:
         words, name = self.hypotheses[place], f"c{next(script.fresh)}'"
         parts = []
         for part, lines in zip(words[1:], proofs):
@@ -227,7 +221,7 @@ class Run(Inequalities):
             proof = f"destruct {name} as [{labels_}]. {part} {proof}"
         return self._concluded(script, goal, f"pose proof h{place}' as {name}. {proof}")
 
-    def induction(self, script: Trees, goal: Any, name: str, start: object, base: Any, step: Any) -> list[str]:
+    def induction(self, script: Trees, goal: Any, name: str, start: Any, base: Any, step: Any) -> list[str]:
         op, small, large = goal_of(goal)
         first = tree(start)
         letter = script.at.of(name)
@@ -316,10 +310,9 @@ def _refuted(data: dict[str, Any], name: str) -> str:
 
 
 RULES: dict[str, Callable[..., list[str]]] = {
-    "hypothesis": Run.hypothesis, "identity": Run.identity, "known": Run.known, "root": Run.root, "raise": Run.raised,
-    "exponent": Run.exponent, "log": Run.logarithm, "log-rises": Run.log_rises, "number": Run.numbers,
-    "floor": Run.floor, "whole": Run.whole, "max": Run.maximum, "cases": Run.cases, "one-of": Run.one_of,
-    "induction": Run.induction, "last-term": Run.last_term, "square": Run.square,
+    "hypothesis": Run.hypothesis, "identity": Run.identity, "known": Run.known, "raise": Run.raised,
+    "boxes": Run.numbers, "whole": Run.whole, "cases": Run.cases, "induction": Run.induction,
+    "last-term": Run.last_term,
 }  # fmt: skip
 """Rule of the checker -> its facts as assertions."""
 __all__ = ["PRELUDE", "SUMS", "NotWritten", "Refused", "lemma", "with_prelude"]

@@ -19,7 +19,6 @@ Lemma of_ge a b : 0 <= a - b -> a >= b. Proof. lra. Qed. Lemma of_gt a b : 0 < a
 Lemma eq_le (a b : R) : a = b -> 0 <= b -> 0 <= a. Proof. lra. Qed.
 Lemma eq_lt (a b : R) : a = b -> 0 < b -> 0 < a. Proof. lra. Qed.
 Lemma both_0 a b : a = - b -> 0 <= a -> 0 <= b -> a = 0. Proof. lra. Qed.
-Lemma not_0 a : 0 <= a -> a <> 0 -> 0 < a. Proof. lra. Qed.
 Lemma shown_le a m s : 0 < m -> a * m = s -> 0 <= s -> 0 <= a. Proof. nra. Qed.
 Lemma shown_lt a m s : 0 < m -> a * m = s -> 0 < s -> 0 < a. Proof. nra. Qed.
 Lemma shown_eq a m s : m <> 0 -> a * m = s -> s = 0 -> a = 0. Proof. intros hm e ->. apply Rmult_integral in e. lra. Qed.
@@ -101,14 +100,6 @@ Lemma root_le a b e : 0 <= a -> 0 <= b -> 0 < e -> rpow a e <= rpow b e -> a <= 
 Proof. intros ha hb he h. destruct (Rle_or_lt a b) as [l | l]; [exact l |]. pose proof (rpow_lt b a e hb l he). lra. Qed.
 Lemma root_lt a b e : 0 <= a -> 0 <= b -> 0 < e -> rpow a e < rpow b e -> a < b.
 Proof. intros ha hb he h. destruct (Rlt_or_le a b) as [l | l]; [exact l |]. pose proof (rpow_le b a e hb l (Rlt_le _ _ he)). lra. Qed.
-Lemma exponent_le b s t : 1 <= b -> s <= t -> rpow b s <= rpow b t.
-Proof. intros hb h. rewrite !rpow_ln by lra. assert (0 <= ln b) by (rewrite <- ln_1; apply Rcomplements.ln_le; lra).
-  apply exp_le. nra. Qed.
-Lemma exponent_lt b s t : 1 < b -> s < t -> rpow b s < rpow b t.
-Proof. intros hb h. rewrite !rpow_ln by lra. apply exp_increasing, Rmult_lt_compat_r; [rewrite <- ln_1; apply ln_increasing; lra | exact h]. Qed.
-Lemma exponent_ge b s t : 0 < b -> b <= 1 -> s <= t -> rpow b t <= rpow b s.
-Proof. intros h0 hb h. rewrite !rpow_ln by lra. assert (ln b <= 0) by (rewrite <- ln_1; apply Rcomplements.ln_le; lra).
-  apply exp_le. nra. Qed.
 Lemma ln_below y : 0 < y -> ln y <= y - 1.
 Proof. intros h. pose proof (exp_ineq1_le (ln y)). rewrite exp_ln in H by exact h. lra. Qed.
 Ltac logs := repeat match goal with

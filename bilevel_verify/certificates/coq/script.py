@@ -169,9 +169,17 @@ class Script:
             return f"apply (both_0 {text} {self.text(-p)}); [{self.same(text)} | exact {high} | exact {low}]."
         if op == ">=" and self.at.known(p, ">"):
             return f"apply Rlt_le, {self.know(p, '>')}."
-        if op == ">" and self.at.known(p, ">=") and self.at.known(p, "!="):
-            return f"apply not_0; [apply {self.know(p, '>=')} | apply {self.know(p, '!=')}]."
-        return "pos."
+        return self._bound(p) or "pos."
+
+    def _bound(self, p: Poly) -> str:
+        """What an atom brings along: the tangent of a logarithm, a maximum above its parts; "" for others."""
+        for a in (a for m in p.terms for a, _ in m):
+            if a.kind == "log" and p == a.args[0] - number(1) - power_of_one(a):
+                positive, y = self.know(a.args[0], ">"), self.text(a.args[0])
+                return f"pose proof (ln_below {y} {positive}); lra."
+            if a.kind == "max" and any(p == power_of_one(a) - part for part in a.args):
+                return "extreme."
+        return ""
 
     def _exactly(self, p: Poly, op: str) -> str:
         """From a fact about this very element; "" where there is none."""
@@ -194,6 +202,8 @@ class Script:
             if fop == "==" and other != rest:
                 factor, other = self.at.split(-fact)
                 sign = -1
+            if fact == rest:
+                factor, other = number(1), rest
             if fact != p and other != rest:
                 continue
             if fact == p and fop == op:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import combinations
 from typing import TypeAlias, TypeGuard
 
 from bilevel_check.ring import Atom, Poly, number, power_of_one
-from bilevel_check.terms import Tree, rational, substituted
+from bilevel_check.terms import Tree, substituted
 from bilevel_verify.certificates.coq.script import ZERO, Script
 from bilevel_verify.certificates.coq.words import NotWritten, is_vector
 
@@ -171,7 +172,7 @@ class Trees(Script):
         for end, name in ((letter - first, "low'"), (last - letter, "high'")):
             inside.at.learn(end, ">=")
             inside.facts.append(f"{name}{bound[:-1]}")
-        sign = self.at.sign(first)
+        sign = next((op for op in (">", ">=") if self.at.known(first, op)), None)
         if sign:
             self.know(first, sign)
             inside.at.learn(letter, sign)
@@ -285,7 +286,13 @@ def denominators(node: Tree) -> list[Tree]:
     """What stands under a fraction bar, outside of special trees."""
     if not isinstance(node, tuple) or special(node):
         return []
-    below = [node[2]] if node[0] == "/" else [node[1]] if node[0] == "^" and rational(node[2]) < 0 else []
+    below = (
+        [node[2]]
+        if node[0] == "/"
+        else [node[1]]
+        if node[0] == "^" and isinstance(node[2], int | Fraction) and node[2] < 0
+        else []
+    )
     return [*below, *(found for part in node[1:] for found in denominators(part))]
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
 import sympy
 
 from bilevel_check.intervals import Interval, shown
-from bilevel_check.terms import WORK, Refused, Tree, tree, work
+from bilevel_check.terms import WORK, Refused, Tree, letters, tree, work
 from bilevel_verify.certificates.finding import Certificate, accepted
-from bilevel_verify.certificates.numbers.formulas import data_of_formula
+from bilevel_verify.certificates.numbers.branches import cells
+from bilevel_verify.certificates.numbers.relations import NoTree, Ranges, Relation
+from bilevel_verify.certificates.numbers.values import Value, in_values
 from bilevel_verify.certificates.statement import NotStated
 
 DEPTH = 50
@@ -26,31 +27,23 @@ SLACKS = (Fraction(1, 10), Fraction(1, 100), Fraction(1, 1000), Fraction(1, 10**
 FEW, MANY = 60, 1_500
 """Most boxes for the value itself, and for a weaker one."""
 
-Ranges = Mapping[str, Interval]
 T = TypeVar("T")
 
 
-class NoTree(Exception):
-    """The intervals do not show the relation on a tree of the size asked for; or there is no word for it."""
+def certificates_on_cells(relation: Relation, about: Mapping[str, str], most: int) -> list[Certificate]:
+    """Certificates of the relation, one for each cell between the joints of its branches.
 
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """``small op large`` for all values of the letters in their ranges; ``op`` is ``<=`` or ``<``."""
-
-    small: sympy.Expr
-    op: str
-    large: sympy.Expr
-    ranges: Ranges
-
-    def claim(self) -> list[Any]:
-        """The relation as data of a certificate.
-
-        Raises
-        ------
-        NotStated : a function that certificates have no word for.
-        """
-        return [self.op, data_of_formula(self.small), data_of_formula(self.large)]
+    Raises
+    ------
+    NoTree : why one has none.
+    """
+    try:
+        parts = cells(relation)
+    except NoTree:
+        if (relation.large - relation.small).has(sympy.Piecewise):
+            raise
+        parts = [relation]  # intervals know absolute values and maxima
+    return [certificate_on_box(one, about, most) for one in parts]
 
 
 def certificate_on_box(relation: Relation, about: Mapping[str, str], most: int) -> Certificate:
@@ -62,13 +55,23 @@ def certificate_on_box(relation: Relation, about: Mapping[str, str], most: int) 
     """
     try:
         claim = relation.claim()
+        inside, values = in_values(relation)
+        goal = inside.claim()
     except NotStated as reason:
         raise NoTree(str(reason)) from None
-    return certificate_in_ranges(claim, relation.ranges, about, most)
+    return certificate_in_ranges(claim, relation.ranges, about, most, (goal, values))
 
 
-def certificate_in_ranges(claim: list[Any], ranges: Ranges, about: Mapping[str, str], most: int) -> Certificate:
+def certificate_in_ranges(
+    claim: list[Any],
+    ranges: Ranges,
+    about: Mapping[str, str],
+    most: int,
+    inside: tuple[list[Any], Mapping[str, Value]] | None = None,
+) -> Certificate:
     """The same for a relation that is data of a certificate already: ``["<=" or "<", small, large]``.
+
+    ``inside`` is the relation, the same or one that says the same, in letters with two ends and in values.
 
     Raises
     ------
@@ -77,30 +80,45 @@ def certificate_in_ranges(claim: list[Any], ranges: Ranges, about: Mapping[str, 
     told = {"about": dict(about), "statement": {"letters": {}, "hypotheses": [], "claim": claim}}
     if not ranges and (found := accepted({**told, "proof": [["known", claim]]})):
         return found  # rational arithmetic, which has no rounding: equal sides are seen to be equal
+    goal, values = inside or (claim, {})
+    box = {name: (low, high) for name, (low, high) in ranges.items() if low is not None and high is not None}
+    whole = {**box, **{name: (Fraction(one.low), Fraction(one.high)) for name, one in values.items()}}
     try:
-        sides = tree(claim[1]), tree(claim[2])
+        sides = tree(goal[1]), tree(goal[2])
+        used = letters(sides[0]) | letters(sides[1])
         work.left = EFFORT
-        splits = _splits(claim[0], sides, dict(ranges), most)
+        splits = _splits(goal[0], sides, {name: ends for name, ends in whole.items() if name in used}, most)
     except Refused as reason:
         raise NoTree(str(reason)) from None
     finally:
         work.left = WORK
-    ends = {name: (str(low), str(high)) for name, (low, high) in ranges.items()}
-    hypotheses = [one for name, (low, high) in ends.items() for one in ([">=", name, low], ["<=", name, high])]
+    hypotheses = _ends(ranges)
     known = [["hypothesis", place] for place in range(len(hypotheses))]
-    statement = {"letters": dict.fromkeys(ends, "real"), "hypotheses": hypotheses, "claim": claim}
-    for signs in ([], _signs(ranges, ends)):
-        proof = [*known, *signs, ["boxes", claim, ends, splits]]
-        found = accepted({"about": dict(about), "statement": statement, "proof": proof})
+    statement = {"letters": dict.fromkeys(ranges, "real"), "hypotheses": hypotheses, "claim": claim}
+    ends = {
+        name: [values[name].tree if name in values else name, str(low), str(high)]
+        for name, (low, high) in whole.items()
+    }
+    shown = [line for one in values.values() for line in one.lines]
+    for signs in ([], _signs(box)):
+        proof = [*known, *signs, *shown, ["boxes", goal, ends, splits]]
+        last = ["identity", claim, [[1, [len(proof) - 1], []]]]
+        found = accepted({"about": dict(about), "statement": statement, "proof": [*proof, *([last] if values else [])]})
         if found is not None:
             return found
     raise NoTree("the checker refuses the statement")
 
 
-def _signs(ranges: Ranges, ends: Mapping[str, tuple[str, str]]) -> list[Any]:
+def _ends(ranges: Ranges) -> list[Any]:
+    """The ends of the letters as hypotheses."""
+    both = [(op, name, end) for name, found in ranges.items() for op, end in zip((">=", "<="), found)]
+    return [[op, name, str(end)] for op, name, end in both if end is not None]
+
+
+def _signs(box: Mapping[str, Interval]) -> list[Any]:
     """Lines that say of a letter whose range leaves out 0 on which side of it it lies: what is divided by it exists."""
-    sides = [(name, [0, name] if low > 0 else [name, 0]) for name, (low, high) in ranges.items() if low > 0 or high < 0]
-    return [["boxes", ["<", *order], {name: ends[name]}, None] for name, order in sides]
+    sides = [(name, [0, name] if low > 0 else [name, 0]) for name, (low, high) in box.items() if low > 0 or high < 0]
+    return [["boxes", ["<", *order], {name: [name, *map(str, box[name])]}, None] for name, order in sides]
 
 
 def tightest(attempt: Callable[[Fraction, int], T]) -> tuple[T | None, str]:

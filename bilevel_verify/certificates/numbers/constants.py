@@ -16,7 +16,8 @@ from itertools import combinations
 import sympy
 
 from bilevel_verify.certificates.finding import Certificate
-from bilevel_verify.certificates.numbers.boxes import NoTree, Ranges, Relation, certificate_on_box, tightest
+from bilevel_verify.certificates.numbers.boxes import certificates_on_cells, tightest
+from bilevel_verify.certificates.numbers.relations import Range, Ranges, Relation
 from bilevel_verify.constants.api import Constants
 from bilevel_verify.constants.bound.constant import Constant
 from bilevel_verify.constants.formula.domain import domain_of
@@ -61,7 +62,7 @@ def certified_constant(table: Constants, name: str) -> Shown:
         bound = _bound(constant, slack)
         relations = [one for matrix in matrices for one in _relations(matrix, constant, bound, bool(slack))]
         about = _about(table.problem, constant, bound)
-        shown = _all(relations, bounded_ranges(table.problem), about, most)
+        shown = _all(relations, ranges_of(table.problem), about, most)
         return replace(bare, bound=bound, certificates=shown)
 
     best, reason = tightest(attempt)
@@ -76,11 +77,15 @@ def _refusal(constant: Constant, letter: Letter) -> str:
     return ""
 
 
-def bounded_ranges(problem: Problem) -> Ranges:
-    """The bounded letters: name -> ends, rounded outward."""
+def ranges_of(problem: Problem) -> dict[str, Range]:
+    """The letters: name -> ends, rounded outward; None where a letter has no end."""
     domain = domain_of(problem)
     ends = zip(problem.variables, domain.lo, domain.hi)
-    return {v.name: (Fraction(lo), Fraction(hi)) for v, lo, hi in ends if abs(lo) < float("inf") > abs(hi)}
+    return {v.name: (_end(lo), _end(hi)) for v, lo, hi in ends}
+
+
+def _end(end: float) -> Fraction | None:
+    return Fraction(end) if abs(end) < float("inf") else None
 
 
 def _bound(constant: Constant, slack: Fraction) -> Fraction:
@@ -115,6 +120,8 @@ def _relations(
     level = sympy.Rational(bound)
     if constant.side == "lower":
         yield from _positive(matrix - level * sympy.eye(matrix.rows), strict)
+    elif matrix.shape == (1, 1) and _odd(matrix[0]):
+        yield matrix[0] ** 2, "<=", level**2  # a square is bounded where no letter has an end, too
     elif matrix.shape == (1, 1):
         yield -level, "<=", matrix[0]
         yield matrix[0], "<=", level
@@ -124,6 +131,12 @@ def _relations(
     else:
         wide = matrix if matrix.rows <= matrix.cols else matrix.T
         yield from _positive(level**2 * sympy.eye(wide.rows) - wide * wide.T, strict)
+
+
+def _odd(entry: sympy.Expr) -> bool:
+    """Whether a formula that is no polynomial changes its sign with its letters."""
+    turned = entry.subs({letter: -letter for letter in entry.free_symbols}, simultaneous=True)
+    return not entry.is_polynomial() and sympy.expand(entry + turned) == 0
 
 
 def _positive(matrix: sympy.Matrix, strict: bool) -> Iterator[tuple[sympy.Expr, str, sympy.Expr]]:
@@ -138,7 +151,7 @@ def _positive(matrix: sympy.Matrix, strict: bool) -> Iterator[tuple[sympy.Expr, 
 def _all(
     relations: Sequence[tuple[sympy.Expr, str, sympy.Expr]], ranges: Ranges, about: Mapping[str, str], most: int
 ) -> tuple[Certificate, ...]:
-    """A certificate of each relation.
+    """A certificate of each relation; of one with branches on each cell between their joints.
 
     Raises
     ------
@@ -147,10 +160,8 @@ def _all(
     found = []
     for small, op, large in relations:
         letters = {symbol.name for symbol in small.free_symbols | large.free_symbols}
-        if not letters <= ranges.keys():
-            raise NoTree(f"{', '.join(sorted(letters - ranges.keys()))} without bounds")
-        used = {name: ends for name, ends in ranges.items() if name in letters}
-        found.append(certificate_on_box(Relation(small, op, large, used), about, most))
+        relation = Relation(small, op, large, {name: ends for name, ends in ranges.items() if name in letters})
+        found += certificates_on_cells(relation, about, most)
     return tuple(found)
 
 

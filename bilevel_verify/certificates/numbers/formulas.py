@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import sympy
 
@@ -29,7 +30,15 @@ WORDS = {"Abs": "abs", "Max": "max", "Min": "min"}
 """SymPy's names -> the words of certificates."""
 
 
-def data_of_formula(expression: sympy.Expr) -> object:
+def elementary(expression: sympy.Expr, but: tuple[type[sympy.Function], ...] = ()) -> sympy.Expr:
+    """The formula with our own atoms written out, except some."""
+    for atom, meaning in ATOMS:
+        if atom not in but:
+            expression = expression.replace(atom, meaning)
+    return expression
+
+
+def data_of_formula(expression: sympy.Expr) -> Any:
     """The formula as data of a certificate.
 
     Raises
@@ -38,15 +47,13 @@ def data_of_formula(expression: sympy.Expr) -> object:
     """
     if expression.has(sympy.Piecewise):
         raise NotStated("a formula with branches has no word")
-    for atom, meaning in ATOMS:
-        expression = expression.replace(atom, meaning)
     try:
-        return _in_words(data_of(language.parse(to_text(expression), limits=LIMITS)))
+        return _in_words(data_of(language.parse(to_text(elementary(expression)), limits=LIMITS)))
     except ExpressionError as error:
         raise NotStated(str(error)) from None
 
 
-def _in_words(data: object) -> object:
+def _in_words(data: Any) -> Any:
     if not isinstance(data, list):
         return data
     return [WORDS.get(data[0], data[0]), *map(_in_words, data[1:])]

@@ -19,8 +19,9 @@ import sympy
 from bilevel_check.intervals import Interval
 from bilevel_verify.audit.findings.levels import CHECKED, WORD
 from bilevel_verify.certificates.finding import write
-from bilevel_verify.certificates.numbers.boxes import NoTree, certificate_in_ranges
+from bilevel_verify.certificates.numbers.boxes import certificate_in_ranges
 from bilevel_verify.certificates.numbers.formulas import data_of_formula
+from bilevel_verify.certificates.numbers.relations import NoTree
 from bilevel_verify.certificates.numbers.truth import closed_phi
 from bilevel_verify.certificates.statement import NotStated, data_of
 from bilevel_verify.checks.claims.claims import Judged

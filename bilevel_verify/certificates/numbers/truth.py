@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import sympy
 
-from bilevel_verify.certificates.numbers.boxes import NoTree, Relation, certificate_on_box, tightest
-from bilevel_verify.certificates.numbers.constants import Shown, bounded_ranges, certified_constant
+from bilevel_verify.certificates.numbers.boxes import certificate_on_box, certificates_on_cells, tightest
+from bilevel_verify.certificates.numbers.constants import Shown, certified_constant, ranges_of
+from bilevel_verify.certificates.numbers.relations import NoTree, Relation
 from bilevel_verify.constants import constants
 from bilevel_verify.constants.api import Constants
 from bilevel_verify.problems.problem import Problem
@@ -102,16 +103,14 @@ def _inside(problem: Problem, centre: Sequence[sympy.Rational], radius: Fraction
 
 
 def _from_below(problem: Problem, phi: sympy.Expr, bare: Shown) -> Shown:
-    letters, ranges = {v.name for v in phi.free_symbols}, bounded_ranges(problem)
-    if not letters <= ranges.keys():
-        return replace(bare, reason=f"{', '.join(sorted(letters - ranges.keys()))} without bounds")
+    letters, ranges = {v.name for v in phi.free_symbols}, ranges_of(problem)
     used = {name: ranges[name] for name in sorted(letters)}
 
     def attempt(slack: Fraction, most: int) -> Shown:
         bound = Fraction(bare.value) - slack * max(abs(Fraction(bare.value)), Fraction(1, 100))
         about = {"problem": problem.name, "shown": f"inf phi >= {bound} = {float(bound):.9g}"}
-        found = certificate_on_box(Relation(sympy.Rational(bound), "<=", phi, used), about, most)
-        return replace(bare, bound=bound, certificates=(found,))
+        found = certificates_on_cells(Relation(sympy.Rational(bound), "<=", phi, used), about, most)
+        return replace(bare, bound=bound, certificates=tuple(found))
 
     best, reason = tightest(attempt)
     return best or replace(bare, reason=reason)
