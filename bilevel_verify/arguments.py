@@ -112,7 +112,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     return found
 
 
-def _anything(value: Any) -> bool:
+def _anything(value: object) -> bool:
     return True
 
 

@@ -80,15 +80,15 @@ _CHANGING = Lock()
 
 
 def request(
-    problem: Problem, method: Any, parameters: Mapping[str, Any], budget: Any, seed: Any, record: Any, compiled: Any,
-    eps: Any,
+    problem: Problem, method: object, parameters: Mapping[str, object], budget: object, seed: object, record: object,
+    compiled: object, eps: object,
 ) -> Hashable | None:  # fmt: skip
     """A request by value; None where it has parts that may change, or another form of arithmetic."""
     simple = type(method) is str and type(seed) is int and isinstance(parameters, Mapping)
     simple = simple and (compiled is None or compiled is True)
     if not simple or getattr(problem, "ready_oracles", None) is not None or not is_wanted():
         return None
-    limits = budget.items() if isinstance(budget, Mapping) else [("calls", budget)]
+    limits = [*budget.items()] if isinstance(budget, Mapping) else [("calls", budget)]
     given = [*parameters.items(), *limits, ("record", record), ("eps", eps)]
     for _, value in given:
         if value is not None and (type(value) not in FIXED or (value == 0 and type(value) is not int)):
@@ -103,7 +103,7 @@ def known(key: Hashable | None) -> Repeated | None:
     return None if found is None else found[2]
 
 
-def takes_all(again: Repeated, method: str, parameters: Mapping[str, Any]) -> bool:
+def takes_all(again: Repeated, method: str, parameters: Mapping[str, object]) -> bool:
     """Whether a kept request is of the very method that has this name, and that method has all these letters."""
     return again.setup.method.name == method and parameters.keys() <= again.setup.letters.keys()
 
