@@ -14,7 +14,7 @@ import numpy as np
 from bilevel_verify.methods import memory as storage
 from bilevel_verify.methods.forms import loops
 from bilevel_verify.methods.kernels import state
-from bilevel_verify.methods.kernels.state import Ask, Inner, Points, Progress
+from bilevel_verify.methods.kernels.state import Ask, Inner, Memory, Points, Progress
 from bilevel_verify.methods.kernels.steps import open_row
 from bilevel_verify.methods.memory import Arithmetic, LoopArithmetic, new_memory
 from bilevel_verify.methods.perturbations import Perturbations
@@ -142,7 +142,7 @@ class KernelStepper:
         self.memory.at.most_iterations = setup.budget[1]
         self.perturbations = Perturbations(setup.problem.dx, letters.get("r"), setup.seed, noise, arithmetic)
         self.ahead, self.begun = FIRST_NOISE, False
-        self.handed: tuple[Any, Any] = (None, None)
+        self.handed: tuple[Memory, Memory] | None = None
 
     def _precision(self) -> AbstractContextManager[None]:
         """The working precision of the loop, of what mpmath does in it too."""
@@ -185,15 +185,15 @@ class KernelStepper:
             self.raised = True
             return state.NOT_FINITE
 
-    def _handed(self) -> storage.Memory:
+    def _handed(self) -> Memory:
         """The memory as the loop takes it."""
         if not self.compiled:
             return self.memory
-        if self.handed[0] is not self.memory:
+        if self.handed is None or self.handed[0] is not self.memory:
             self.handed = (self.memory, storage.hand_over(self.memory))
         return self.handed[1]
 
-    def again(self, memory: storage.Memory, counts: Any) -> None:
+    def again(self, memory: Memory, counts: Any) -> None:
         """Begin anew on memory that was put back to its beginning."""
         self.memory, self.counts, self.begun = memory, counts, False
         self.raised, self.ahead = False, FIRST_NOISE

@@ -83,8 +83,8 @@ class TraceRecorder:
             self._full_rows += head
         if head < len(block.k):
             self._thin(block, head)
-        tail = block if head < len(block.k) else self._full[-1]  # what is kept needs no second copy
-        self._last = _slice(tail, slice(-2, None), head < len(block.k))
+        # what is kept whole needs no second copy
+        self._last = _slice(block, slice(-2, None)) if head < len(block.k) else self._full[-1]
         if len(block.k) == 1 and before is not None:
             self._last = _joined([_slice(before, slice(-1, None)), self._last])
 
@@ -121,11 +121,8 @@ class TraceRecorder:
             self._tail.append(_slice(block, slice(first, None, self._stride)))
 
 
-def _slice(block: Block, rows: slice, own: bool = True) -> Block:
-    """Some rows; a copy of their ``own``, so that the memory of the rest is freed."""
-    if block.owned or not own:
-        views = {name: array[rows] for name, array in block.values.items()}
-        return Block(block.epoch[rows], block.k[rows], views, block.owned)
+def _slice(block: Block, rows: slice) -> Block:
+    """A copy of some rows, so that the memory of the rest is freed."""
     values = {name: array[rows].copy() for name, array in block.values.items()}
     return Block(block.epoch[rows].copy(), block.k[rows].copy(), values)
 

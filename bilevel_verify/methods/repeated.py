@@ -41,9 +41,9 @@ class Repeated:
         self.stepper, self.busy = KernelStepper(self.setup), Lock()
         self.stepper.function = entry_of(self.stepper.function)
         self.memory, self.counts = self.stepper.memory, self.stepper.counts
-        below = self.memory.lower._replace(at=None)
-        records = [record.base for record in (self.memory.at, self.memory.letters)]
-        parts = [*records, *(part for part in (*self.memory[2:], *below) if isinstance(part, np.ndarray)), self.counts]
+        records: list[Any] = [self.memory.at, self.memory.letters]
+        blocks = [part for part in (*self.memory, *self.memory.lower) if isinstance(part, np.ndarray)]
+        parts = [*(record.base for record in records), *blocks, self.counts]
         self.beginning = [(part, part.copy()) for part in parts if part.size]
 
     @property
