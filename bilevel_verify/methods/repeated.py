@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bilevel_verify.methods.engine import KernelStepper, Setup
+from bilevel_verify.methods.engine import KernelStepper, Setup, oracles_of
 from bilevel_verify.methods.letters import resolve_start, to_float
 from bilevel_verify.methods.memory import begin_at
 from bilevel_verify.methods.run import Run
@@ -38,6 +38,7 @@ class Repeated:
     def __init__(self, setup: Setup) -> None:
         self.starts = dict(setup.starts)
         self.setup = replace(setup, starts=self.starts)
+        self.oracles = oracles_of(setup.problem)  # whose machine code the stepper knows by address
         self.stepper, self.busy = KernelStepper(self.setup), Lock()
         self.stepper.function = entry_of(self.stepper.function)
         self.memory, self.counts = self.stepper.memory, self.stepper.counts
@@ -113,7 +114,9 @@ def keep(key: Hashable | None, stream: RunStream) -> None:
     stepper, setup = stream.stepper, stream.setup
     if key is None or not isinstance(stepper, KernelStepper) or not stepper.compiled:
         return
-    with _CHANGING:
+    if not _CHANGING.acquire(blocking=False):
+        return  # another thread, or one that a fork has left behind
+    try:
         _, times, made = _KNOWN.get(key, (setup.problem, 0, None))
         if times == 1:
             made = Repeated(setup)
@@ -122,3 +125,5 @@ def keep(key: Hashable | None, stream: RunStream) -> None:
         _KNOWN.move_to_end(key)
         if len(_KNOWN) > MOST_KEPT:
             _KNOWN.popitem(last=False)
+    finally:
+        _CHANGING.release()
