@@ -16,8 +16,9 @@ from bilevel_verify.errors import BilevelVerifyError, InputError, ParameterError
 from bilevel_verify.language import nearest, some_of
 from bilevel_verify.methods import run_batch, run_method
 from bilevel_verify.methods.registry import Method, method_named
+from bilevel_verify.methods.repeated import known, request, takes_all
 from bilevel_verify.methods.run import Run
-from bilevel_verify.methods.solve import check_kind
+from bilevel_verify.methods.solve import BUDGET, check_kind
 from bilevel_verify.numbers import exact
 from bilevel_verify.problems.numbers import float_array
 from bilevel_verify.problems.problem import Problem
@@ -125,10 +126,15 @@ def solve(
     ParameterError : a parameter has no value; says what would supply it.
     InputError : no such method or statement.
     """
+    most = BUDGET if budget is None else budget
+    if parameters and not values and all(option is None for option in (statement, y0, v0, noise, digits)):
+        again = known(request(problem, method, parameters, most, seed, record, compiled, eps))
+        if again is not None and takes_all(again, method, parameters):
+            run = again.run(x0)
+            if run is not None:
+                return run
     chosen, resolved, given = _letters(problem, method, eps, x0, parameters, statement, values, digits)
-    options = {"y0": y0, "v0": v0, "noise": noise, "budget": budget, "compiled": compiled, "eps": eps, "digits": digits}
-    asked = {key: value for key, value in options.items() if value is not None}
-    run = run_method(problem, method, chosen, x0, seed=seed, record=record, **asked)
+    run = run_method(problem, method, chosen, x0, y0, v0, noise, most, seed, record, compiled, eps, digits)
     return run if resolved is None else _with_letters(run, resolved, given)
 
 
@@ -224,8 +230,8 @@ def _all_known(
 
 def _absent(method: Method, explicit: Mapping[str, object], eps: float | None) -> list[str]:
     """Letters that the method needs and nobody gave."""
-    given = set(explicit) | ({"eps"} if eps is not None else set())
-    missing = [x for x in method.letters if x.name not in given and x.default is None]
+    given = explicit if eps is None else {*explicit, "eps"}
+    missing = [x for x in method.letters if x.default is None and x.name not in given]
     needed = [x.name for x in missing if not x.optional]
     return [*needed, *(x.name for x in missing if x.replaced_by)] if needed else []
 

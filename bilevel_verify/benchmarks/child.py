@@ -9,10 +9,11 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from bilevel_verify.benchmarks.rows import peak_memory
 
 NEEDED = ["grad_y_g", "grad_g", "grad_f", "hvp_yy_g", "jvp_xy_g"]
 """Oracles of a method with implicit gradients."""
@@ -192,24 +193,8 @@ def per_call(run: Callable[[], object]) -> float:
     return float(best)
 
 
-def peak_memory() -> float:
-    """MB of this process at its largest; NaN where the system does not say."""
-    status = Path("/proc/self/status")
-    if status.is_file():  # of this program alone; getrusage also remembers the process that started it
-        lines = [line for line in status.read_text(encoding="ascii").splitlines() if line.startswith("VmHWM:")]
-        if lines:
-            return int(lines[0].split()[1]) / 2**10
-    try:
-        import resource
-    except ImportError:
-        return float("nan")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
-
-
 if __name__ == "__main__":
-    print(
-        json.dumps(
-            {"dense": dense, "logistic": logistic, "first": first, "truth": truth}[sys.argv[1]](int(sys.argv[2]))
-        )
-    )
+    from bilevel_verify.benchmarks.scaled import SCALED
+
+    measures = {"dense": dense, "logistic": logistic, "first": first, "truth": truth, **SCALED}
+    print(json.dumps(measures[sys.argv[1]](int(sys.argv[2]))))

@@ -12,8 +12,8 @@ from bilevel_verify.benchmarks.rows import Section
 from bilevel_verify.errors import InputError
 
 PARTS = (
-    "reading", "answers", "truth", "loops", "steppers", "batch", "dimension", "samples", "constants", "import",
-    "main-job",
+    "reading", "answers", "truth", "loops", "steppers", "batch", "dimension", "samples", "scale", "constants",
+    "import", "main-job",
 )  # fmt: skip
 
 
@@ -44,7 +44,7 @@ def run_benchmarks(
 
 
 def _part(part: str, quick: bool, with_main_job: bool) -> list[Section]:
-    from bilevel_verify.benchmarks import certified, loops, steppers, waiting
+    from bilevel_verify.benchmarks import certified, loops, scale, steppers, waiting
 
     match part:
         case "reading":
@@ -63,6 +63,8 @@ def _part(part: str, quick: bool, with_main_job: bool) -> list[Section]:
             return growth.with_dimension(quick)
         case "samples":
             return [growth.with_samples(quick)]
+        case "scale":
+            return [scale.laws(quick)]
         case "constants":
             return [certified.certified_constants(quick)]
         case "import":
@@ -73,7 +75,7 @@ def _part(part: str, quick: bool, with_main_job: bool) -> list[Section]:
 def surroundings() -> Section:
     """The machine and the versions that the numbers belong to."""
     versions = []
-    for name in ("sympy", "numpy", "numba", "llvmlite", "jax", "casadi"):
+    for name in ("sympy", "numpy", "numba", "llvmlite", "jax", "casadi", "python-flint"):
         try:
             versions.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 
@@ -121,3 +123,18 @@ def interleaved(candidates: dict[str, Callable[[], Any]], rounds: int) -> dict[s
         for name, run in candidates.items():
             best[name] = min(best[name], seconds(run))
     return best
+
+
+def peak_memory() -> float:
+    """MB of this process at its largest; NaN where the system does not say."""
+    status = Path("/proc/self/status")
+    if status.is_file():  # of this program alone; getrusage also remembers the process that started it
+        lines = [line for line in status.read_text(encoding="ascii").splitlines() if line.startswith("VmHWM:")]
+        if lines:
+            return int(lines[0].split()[1]) / 2**10
+    try:
+        import resource
+    except ImportError:
+        return float("nan")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10

@@ -18,15 +18,18 @@ from pathlib import Path
 import sympy
 from sympy.core.cache import clear_cache
 
+from bilevel_verify.arguments import checked
 from bilevel_verify.benchmarks.candidates import c_loop, lambdify_loop
 from bilevel_verify.benchmarks.cases import bounded, cases, dense_text, letters
 from bilevel_verify.benchmarks.growth import environment, in_a_process
-from bilevel_verify.benchmarks.loops import PLAIN, ours
+from bilevel_verify.benchmarks.loops import PLAIN
 from bilevel_verify.benchmarks.rows import Row, Section, interleaved, law, seconds
 
 READ = (5, 10, 20, 28, 50)
 SECOND = (2, 10, 20)
 SAMPLES = (10_000, 100_000)
+MOST_BEFORE = 1_000
+"""Solves before the warm one, at most: short runs are plain Python until they have come often."""
 LIMIT_OF_READING = {50: 2.0}
 FIRST, NEXT, GROWN = {10_000: 2.0}, {10_000: 0.05}, {100_000: 3.0}
 
@@ -83,7 +86,7 @@ def _read_once(turns: Mapping[str, Callable[[], object]], rounds: int) -> dict[s
 
 def answers(quick: bool = False) -> Section:
     """The first answer of a process, a step of a warm one, one formula checked, the second solve of a problem."""
-    rows = [*_first(), _one_step(3), _check(1 if quick else 3)]
+    rows = [*_first(), _one_step(9), _check(1 if quick else 3)]
     rows += [_second(d) for d in (SECOND[:1] if quick else SECOND)]
     notes = (
         "solve: RAGD-GS, d = 1, one outer step of 303 gradients, all letters given; by hand: lambdify and plain Python",
@@ -111,20 +114,28 @@ def _first() -> list[Row]:
 
 
 def _one_step(rounds: int) -> Row:
-    """A warm solve of one outer step, which is all overhead."""
+    """A warm solve of one outer step as a user asks for it, which is all overhead: asked often enough to be machine
+    code and known."""
+    from bilevel_verify import solving
+
+    solve = checked(solving.solve)  # as the package's own name
     case, repeats = cases()[0], 30
-    q = letters(case)
+    q, budget = letters(case), {"iterations": 1, "calls": 10**15}
+    mine = partial(solve, case.problem, "ragd-gs", x0=[0.5], parameters=q, budget=budget)
+    for _ in range(MOST_BEFORE):
+        if mine().compiled:
+            break
+    mine(), mine()
     with tempfile.TemporaryDirectory() as folder:
         made = c_loop(case, q, Path(folder), "hand", PLAIN)
         rival, other = ("lambdify", lambdify_loop(case, q, "math")) if isinstance(made, str) else ("C", made)
-        ours(case, q, 1)
         turns: dict[str, Callable[[], object]] = {
-            "ours": lambda: [ours(case, q, 1) for _ in range(repeats)],
+            "ours": lambda: [mine() for _ in range(repeats)],
             "theirs": lambda: [other(1) for _ in range(repeats)],
         }
         best = interleaved(turns, rounds)
-    mine, theirs = (1e3 * best[name] / repeats for name in ("ours", "theirs"))
-    return Row("warm solve of one outer step", mine, "ms", 0.1, rival=rival, beside=theirs)
+    took, theirs = (1e3 * best[name] / repeats for name in ("ours", "theirs"))
+    return Row("warm solve of one outer step", took, "ms", 0.1, rival=rival, beside=theirs)
 
 
 CHECKED = "x**2 + 1 >= 2*x"

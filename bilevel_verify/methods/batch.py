@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.errors import ParameterError
-from bilevel_verify.methods.engine import FIRST_ROWS, PATIENCE, KernelStepper, RunStream, needed_oracles, oracles_of
+from bilevel_verify.methods.engine import FIRST_ROWS, KernelStepper, needed_oracles, oracles_of
 from bilevel_verify.methods.forms import loop_of_members
 from bilevel_verify.methods.interpreted import sums_over_data
 from bilevel_verify.methods.kernels import state
@@ -26,6 +26,7 @@ from bilevel_verify.methods.memory import TRACE, TRACE_BYTES, row_entries
 from bilevel_verify.methods.registry import Method
 from bilevel_verify.methods.run import Run
 from bilevel_verify.methods.solve import stream
+from bilevel_verify.methods.streams import PATIENCE, RunStream
 from bilevel_verify.problems.problem import Problem
 
 LARGEST = 100_000

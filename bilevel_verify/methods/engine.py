@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -16,22 +14,22 @@ import numpy as np
 from bilevel_verify.methods import memory as storage
 from bilevel_verify.methods.forms import loops
 from bilevel_verify.methods.kernels import state
-from bilevel_verify.methods.kernels.state import Ask, Inner, Points
+from bilevel_verify.methods.kernels.state import Ask, Inner, Memory, Points, Progress
 from bilevel_verify.methods.kernels.steps import open_row
 from bilevel_verify.methods.memory import Arithmetic, LoopArithmetic, new_memory
 from bilevel_verify.methods.perturbations import Perturbations
-from bilevel_verify.methods.recorder import Block, TraceRecorder
+from bilevel_verify.methods.recorder import Block, frozen
+from bilevel_verify.methods.records import seen
 from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES, Method, field_names
-from bilevel_verify.methods.run import ENDED, Run, Status, Trace
+from bilevel_verify.methods.run import ENDED, Status
 from bilevel_verify.numbers.binary import SPARE_BITS, binary, entries_to_mpmath, to_mpmath
 from bilevel_verify.numbers.rounding import precision
-from bilevel_verify.oracles import Oracles, named_counts, new_counts, oracles
+from bilevel_verify.oracles import Oracles, new_counts, oracles
 from bilevel_verify.oracles.convention import BUDGET, NO_BUDGET
 from bilevel_verify.problems.problem import Problem
 
-PATIENCE = 0.15
-"""Seconds that one block should take: how long an interrupt may have to wait."""
 FIRST_ROWS = 256
+FEW_ROWS = 32
 FIRST_NOISE = 4
 """Perturbations that are drawn at first: most runs need few."""
 
@@ -144,20 +142,12 @@ class KernelStepper:
             )
         self.memory.at.most_iterations = setup.budget[1]
         self.perturbations = Perturbations(setup.problem.dx, letters.get("r"), setup.seed, noise, arithmetic)
-        self.rows, self.ahead = FIRST_ROWS, FIRST_NOISE
+        self.ahead, self.begun = FIRST_NOISE, False
+        self.handed: tuple[Memory, Memory] | None = None
 
-    @contextmanager
-    def _precision(self) -> Iterator[None]:
+    def _precision(self) -> AbstractContextManager[None]:
         """The working precision of the loop, of what mpmath does in it too."""
-        with working_precision(self.setup.arithmetic):
-            if not self.exact:
-                yield
-                return
-            import mpmath
-
-            bits = mpmath.mp.prec + SPARE_BITS
-            with mpmath.workprec(bits), precision(bits):
-                yield
+        return _many_digits(self.setup.arithmetic) if self.exact else nullcontext()
 
     def advance(self, rows: int) -> tuple[Block, Outcome | None]:
         """See :class:`Stepper`."""
@@ -178,24 +168,42 @@ class KernelStepper:
 
     def deliver(self, code: int) -> tuple[Block, Outcome | None]:
         """The block that is recorded, and the outcome if the loop is through."""
+        at = seen(Progress, self.memory.at)
         if code in (state.OUT_OF_BUDGET, state.DIVERGED, state.NOT_FINITE) and not self.raised:
-            self._record_last_iterate()
-        block = self._block()
-        return block, None if code == state.MORE else self._outcome(REASONS[code], block)
+            self._record_last_iterate(at)
+        block = self._block(at)
+        return block, None if code == state.MORE else self._outcome(REASONS[code], block, at)
 
     def stop(self, status: Status) -> Outcome:
         """See :class:`Stepper`."""
-        return self._outcome(status, self._block())
+        at = seen(Progress, self.memory.at)
+        return self._outcome(status, self._block(at), at)
 
     def _call(self) -> int:
         try:
-            memory = storage.hand_over(self.memory) if self.compiled else self.memory
-            return int(self.function(Ask(self.oracles, *self.answers, self.counts), memory))
+            return int(self.function(Ask(self.oracles, *self.answers, self.counts), self._handed()))
         except (OverflowError, ZeroDivisionError):
             self.raised = True
             return state.NOT_FINITE
 
+    def _handed(self) -> Memory:
+        """The memory as the loop takes it."""
+        if not self.compiled:
+            return self.memory
+        if self.handed is None or self.handed[0] is not self.memory:
+            self.handed = (self.memory, storage.hand_over(self.memory))
+        return self.handed[1]
+
+    def again(self, memory: Memory, counts: Any) -> None:
+        """Begin anew on memory that was put back to its beginning."""
+        self.memory, self.counts, self.begun = memory, counts, False
+        self.raised, self.ahead = False, FIRST_NOISE
+        self.perturbations.again()
+
     def _new_block(self, rows: int) -> None:
+        there, self.begun = not self.begun and rows == len(self.memory.stamps), True
+        if there:
+            return
         problem = self.setup.problem
         self.memory = self.memory._replace(**self.arithmetic.trace(rows, problem.dx, problem.dy))
         self.memory.at.rows, self.memory.at.capacity = 0, rows
@@ -204,11 +212,11 @@ class KernelStepper:
         """A vector of the scheme's state."""
         return self.memory.vectors[field_names(self.scheme.state).index(name)]
 
-    def _record_last_iterate(self) -> None:
-        """A run may end between two iterations: the iterate that is there gets its row."""
-        memory, at = self.memory, self.memory.at
+    def _record_last_iterate(self, at: Progress) -> None:
+        """A run may end between two iterations: the iterate that is there gets its row, and ``at`` counts it."""
+        memory = self.memory._replace(at=at)
         place = int(at.rows)
-        if place == 0 or tuple(memory.stamps[place - 1]) != (at.t, at.k):
+        if place == 0 or list(memory.stamps[place - 1]) != [at.t, at.k]:
             open_row(memory, self.vector("x"))
             for column, name in self.scheme.known.items():
                 memory.points[place, Points._fields.index(column)] = self.vector(name)
@@ -229,26 +237,35 @@ class KernelStepper:
         self.memory = self.memory._replace(supply=longer)
         self.memory.at.supply = len(longer)
 
-    def _block(self) -> Block:
-        memory, rows = self.memory, slice(int(self.memory.at.rows))
-        values = {name: storage.column(memory, place) for name, place in self.setup.method.sequences.items()}
+    def _block(self, at: Progress) -> Block:
+        memory, rows = self.memory, slice(int(at.rows))
+        few = self.compiled and at.rows <= FEW_ROWS  # one copy of all columns is cheaper than one of each
+        if few:
+            points, lowers = frozen(memory.points[rows].copy()), frozen(memory.lowers[rows].copy())
+            memory = memory._replace(points=points, lowers=lowers)
+        values = {name: storage.column(memory, place, rows) for name, place in self.setup.method.sequences.items()}
         if self.exact:
             values = {name: entries_to_mpmath(value) for name, value in values.items()}
-        return Block(memory.stamps[rows, 0].copy(), memory.stamps[rows, 1].copy(), values)
+        return Block(memory.stamps[rows, 0].copy(), memory.stamps[rows, 1].copy(), values, few)
 
-    def _outcome(self, status: Status, block: Block) -> Outcome:
-        at = self.memory.at
+    def _outcome(self, status: Status, block: Block, at: Progress) -> Outcome:
         x = self._outside(self.vector("output")) if status in ENDED else _last_finite(block, self.setup.starts["x0"])
         t, k = int(at.t), int(at.k)
         outputs: dict[str, Any] = {}
         if "y" in self.setup.method.sequences and self.setup.problem.dy:
             outputs["y"] = self._outside(self.memory.lower.inner[Inner._fields.index("y")])
         note = "" if status in ENDED else f"stopped at t = {t}, k = {k}: {status}"
-        return Outcome(status, list(x), t + 1, int(at.iterations), False, note, outputs, int(at.exploited))
+        return Outcome(status, _listed(x), t + 1, int(at.iterations), False, note, outputs, int(at.exploited))
 
     def _outside(self, vector: Any) -> list[Any]:
         """A vector of the loop as whoever asked for the run has it."""
-        return [to_mpmath(entry) for entry in vector] if self.exact else list(vector)
+        if self.exact:
+            return [to_mpmath(entry) for entry in vector]
+        return _listed(vector)
+
+
+def _listed(vector: Any) -> list[Any]:
+    return vector.tolist() if isinstance(vector, np.ndarray) else list(vector)
 
 
 _KEPT: OrderedDict[int, tuple[Problem, Oracles]] = OrderedDict()
@@ -291,6 +308,16 @@ def needed_oracles(method: Method, letters: Mapping[str, Any]) -> frozenset[str]
     return needs
 
 
+@contextmanager
+def _many_digits(arithmetic: Arithmetic) -> Iterator[None]:
+    with working_precision(arithmetic):
+        import mpmath
+
+        bits = mpmath.mp.prec + SPARE_BITS
+        with mpmath.workprec(bits), precision(bits):
+            yield
+
+
 def working_precision(arithmetic: Arithmetic) -> AbstractContextManager[Any]:
     """The working precision of multi-precision runs, set while the loop runs."""
     if arithmetic.digits is None:
@@ -302,118 +329,11 @@ def working_precision(arithmetic: Arithmetic) -> AbstractContextManager[Any]:
 
 def _last_finite(block: Block, start: Any) -> Any:
     """The last iterate of a block whose entries are all finite."""
-    with np.errstate(invalid="ignore"):
-        for row in range(len(block.k) - 1, -1, -1):
-            x = block.values["x"][row]
-            if block.k[row] >= 0 and all(bool(value - value == 0) for value in x):
-                return x
+    for row in range(len(block.k) - 1, -1, -1):
+        x = block.values["x"][row]
+        if block.k[row] >= 0 and all(value - value == 0 for value in x.tolist()):
+            return x
     return start
 
 
-class RunStream:
-    """A run as an iterator over blocks of its trace; afterwards ``run`` is the result.
-
-    Blocks are complete: a checker that reads them sees every row, whatever is thinned later. A KeyboardInterrupt while
-    a block is computed ends the run with the status ``interrupted``; what was done is kept.
-    """
-
-    def __init__(self, setup: Setup, make: Callable[[Setup], Stepper]) -> None:
-        self.setup = setup
-        self.stepper = make(setup)
-        self.recorder = TraceRecorder(setup.record, setup.arithmetic.dtype)
-        self._run: Run | None = None
-        self._started = time.perf_counter()
-
-    @property
-    def run(self) -> Run:
-        """The result; only after the last block."""
-        if self._run is None:
-            raise RuntimeError("the run is not finished: read all its blocks first")
-        return self._run
-
-    def __iter__(self) -> Iterator[Trace]:
-        for block in self._blocks():
-            yield block.trace()
-
-    def to_the_end(self) -> Run:
-        """The result, for callers that look at no block on the way."""
-        for _ in self._blocks():
-            pass
-        return self.run
-
-    def _blocks(self) -> Iterator[Block]:
-        most = storage.block_rows(self.setup.problem.dx, self.setup.problem.dy)
-        rows = min(FIRST_ROWS, most)
-        outcome: Outcome | None = None
-        while outcome is None:
-            begin = time.perf_counter()
-            try:
-                block, outcome = self.stepper.advance(rows)
-            except KeyboardInterrupt:
-                break
-            took = time.perf_counter() - begin
-            rows = min(most, max(FIRST_ROWS, int(rows * min(8.0, PATIENCE / max(took, 1e-9)))))
-            self.take(block, outcome)
-            yield block
-        if self._run is None:
-            self.interrupt()
-
-    def take(self, block: Block, outcome: Outcome | None) -> None:
-        """Keep a block; after the last one there is a result."""
-        self.recorder.add(block)
-        if outcome is not None:
-            self._run = self._finish(outcome)
-
-    def interrupt(self) -> None:
-        """End the run where it is; what was done is kept."""
-        self._run = self._finish(self.stepper.stop("interrupted"))
-
-    def _finish(self, outcome: Outcome) -> Run:
-        setup = self.setup
-        exact = setup.arithmetic.form == "multiprecision"
-        as_array = (lambda v: np.array(v, dtype=object)) if exact else (lambda v: np.array(v, dtype=np.float64))
-        epochs = outcome.epochs if setup.method.restarts else 1
-        last = outcome.status == "budget" and outcome.restarted_last
-        trace = self.recorder.trace()
-        return Run(
-            method=setup.reported_name or setup.method.name,
-            problem=setup.problem.name or setup.problem.kind,
-            x=as_array(outcome.x),
-            status=outcome.status,
-            counts=MappingProxyType(named_counts(self.stepper.counts, minimax=setup.problem.kind == "minimax")),
-            iterations=outcome.iterations,
-            epochs=epochs,
-            trace=trace,
-            parameters=MappingProxyType(dict(setup.letters)),
-            outputs=MappingProxyType({name: as_array(value) for name, value in outcome.outputs.items()}),
-            restarted=(True,) * (epochs - 1) + (last,),
-            curvature_steps=outcome.exploited,
-            seed=setup.seed if setup.method.noisy and setup.noise is None else None,
-            eps=setup.eps,
-            compiled=self.stepper.compiled,
-            seconds=time.perf_counter() - self._started,
-            note=_note(outcome, trace),
-            versions=MappingProxyType(_versions()),
-        )
-
-
-def _note(outcome: Outcome, trace: Trace) -> str:
-    """What the outcome says, and from where on rows are missing in the trace."""
-    thinned = "" if trace.thinned_from is None else f"the trace is thinned from row {trace.thinned_from} on"
-    return "; ".join(part for part in (outcome.note, thinned) if part)
-
-
-@lru_cache(maxsize=1)
-def _versions() -> dict[str, str]:
-    import platform
-    from importlib import metadata
-
-    from bilevel_verify.version import VERSION
-
-    found = {"bilevel_verify": VERSION, "python": platform.python_version(), "numpy": np.__version__}
-    with suppress(metadata.PackageNotFoundError):
-        found["numba"] = metadata.version("numba")
-    return found
-
-
-__all__ = ["BUDGET", "NO_BUDGET", "KernelStepper", "Outcome", "RunStream", "Setup", "Stepper", "working_precision"]
+__all__ = ["BUDGET", "NO_BUDGET", "KernelStepper", "Outcome", "Setup", "Stepper", "working_precision"]

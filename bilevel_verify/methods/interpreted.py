@@ -40,11 +40,16 @@ DIFFERENT = ("asinh",)
 """Functions whose last digit is not the same in both forms."""
 
 
-LONG: set[tuple[str, str | None, str | None]] = set()
-"""Loops on problems (by content) that were found to run long in this process: they are not tried again."""
+ENOUGH = 2 * MOST_WORK
+"""Operations that all runs of a loop on a problem may take before its machine code is made: it costs about as much."""
+Place = tuple[str, str | None, str | None]
+LONG: set[Place] = set()
+"""Loops on problems (by content) that were found to run long in this process, or often: they are not tried again."""
+SPENT: dict[Place, int] = {}
+"""Operations of the runs that were kept."""
 
 
-def _loop_on(problem: Problem, method: Method) -> tuple[str, str | None, str | None]:
+def _loop_on(problem: Problem, method: Method) -> Place:
     return oracles_of(problem).programs.digest, method.scheme or method.name, method.estimator
 
 
@@ -102,6 +107,7 @@ class InterpretedFirst:
         numbers = max((programs.data_numbers(name[-1]) for name in needs), default=0)
         work = OF_A_CALL + max((source.size for source in sources), default=0)
         work += OF_A_PASS + numbers // NUMBERS_OF_AN_OPERATION if numbers else 0
+        self.work = work
         self.most = min(setup.budget[0], (MORE_FOR_DATA if numbers else 1) * MOST_WORK // work)
         self.different = any(f"{name}(" in source.text for name in DIFFERENT for source in sources)
         short = replace(setup, arithmetic=Arithmetic("plain"), budget=(self.most, setup.budget[1]))
@@ -122,7 +128,9 @@ class InterpretedFirst:
         """See :class:`Stepper`."""
         if not self.begun:
             self.begun = True
-            if not self._interpret():
+            if self._interpret():
+                self._note_work()
+            else:
                 found_long(self.setup.problem, self.setup.method)
                 self.blocks, self.outcome = [], None
                 self.stepper = self.make(self.setup)
@@ -136,6 +144,13 @@ class InterpretedFirst:
         """See :class:`Stepper`."""
         outcome: Outcome = self.stepper.stop(status)
         return outcome
+
+    def _note_work(self) -> None:
+        """Short runs that are asked for again and again are as good as a long one."""
+        place = _loop_on(self.setup.problem, self.setup.method)
+        SPENT[place] = SPENT.get(place, 0) + self.work * int(self.counts[CALLS])
+        if SPENT[place] > ENOUGH:
+            LONG.add(place)
 
     def _interpret(self) -> bool:
         """The whole run in plain Python; False if it is too long or left what both forms have in common."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -146,10 +147,16 @@ def resolve_start(problem: Problem, name: str, value: Any, number: Number) -> li
         raise ParameterError(f"{name} must be finite numbers, not {value!r}")
     if name != "v0":
         for symbol, entry in zip(symbols, entries):
-            low, high = (float(end) for end in problem.range_of(symbol))
+            low, high = _ends(problem.range_of(symbol))
             if not low <= float(entry) <= high:
                 raise ParameterError(f"{name} leaves the domain: {symbol} = {float(entry)!r} is not in [{low}, {high}]")
     return [number(entry) for entry in entries]
+
+
+@lru_cache(maxsize=1024)
+def _ends(interval: tuple[Any, Any]) -> tuple[float, float]:
+    low, high = interval
+    return float(low), float(high)
 
 
 def resolve_noise(problem: Problem, noise: Any, number: Number) -> list[list[Any]] | None:

@@ -138,12 +138,11 @@ def hand_over(memory: Memory) -> Memory:
     return Memory(at=memory.at, letters=memory.letters, lower=lower, **parts)
 
 
-def column(memory: Memory, name: str) -> Any:
-    """A column of the trace, all rows that are written; shape (rows, dimension)."""
-    rows = int(memory.at.rows)
+def column(memory: Memory, name: str, rows: slice) -> Any:
+    """Rows of a column of the trace; shape (rows, dimension)."""
     if name in Points._fields:
-        return memory.points[:rows, Points._fields.index(name)]
-    return memory.lowers[:rows, LowerPoints._fields.index(name)]
+        return memory.points[rows, Points._fields.index(name)]
+    return memory.lowers[rows, LowerPoints._fields.index(name)]
 
 
 def row_entries(dx: int, dy: int) -> int:
@@ -181,19 +180,24 @@ def new_memory(
         if letter != PERTURBATION_RADIUS:
             setattr(own, letter.name, value(letter, arithmetic.number(0)))
     vectors = arithmetic.block(scheme.state, len(starts["x0"]))
-    for place, name in enumerate(field_names(scheme.state)):
-        if name in BEGIN_AT_X0:
-            vectors[place][:] = starts["x0"]
     extra = HISTORY_ROWS if scheme.history else NOISE_ROWS if method.noisy else 0
     lower = _lower(arithmetic, at, estimator, starts, value, needs_hessians)
     trace = arithmetic.trace(rows, len(starts["x0"]), len(starts["y0"]))
     at.capacity = rows
     memory = Memory(at, own, vectors, arithmetic.rows(extra, len(starts["x0"])), lower, **trace)
     at.supply = extra if scheme.history else 0
+    begin_at(memory, scheme, starts)
     _set_flags(memory, arithmetic, method, scheme, estimator, starts)
     if scheme.prepare is not None:
         scheme.prepare(at, own, letters)
     return memory
+
+
+def begin_at(memory: Memory, scheme: Scheme, starts: Mapping[str, list[Any]]) -> None:
+    """Write the start of the upper level where a scheme begins with it."""
+    for place, name in enumerate(field_names(scheme.state)):
+        if name in BEGIN_AT_X0:
+            memory.vectors[place][:] = starts["x0"]
 
 
 def _lower(

@@ -27,9 +27,14 @@ class Perturbations:
         self, dimension: int, radius: Any, seed: int, explicit: list[list[Any]] | None, arithmetic: Arithmetic
     ) -> None:
         self.dimension, self.radius, self.arithmetic = dimension, radius, arithmetic
-        self.generator = np.random.default_rng(seed)
+        self.seed = seed
+        self.generator: np.random.Generator | None = None
         self.explicit = explicit
         self.place = 0
+
+    def again(self) -> None:
+        """Begin with the first perturbation once more."""
+        self.generator, self.place = None, 0
 
     def next_chunk(self, most: int) -> list[Any]:
         """The next perturbations, at most that many.
@@ -46,6 +51,8 @@ class Perturbations:
         return [self._draw() for _ in range(most)]
 
     def _draw(self) -> list[Any]:
+        if self.generator is None:  # many runs never draw
+            self.generator = np.random.default_rng(self.seed)
         direction = self.generator.standard_normal(self.dimension)
         length = self.generator.random() ** (1.0 / self.dimension) / math.sqrt(direction.dot(direction))
         return [self.radius * self.arithmetic.number(length * entry) for entry in direction.tolist()]

@@ -20,25 +20,34 @@ THIN_ROWS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Rows of a trace as a stepper delivers them; rows with k = -1 hold what a paper indexes by (t, -1)."""
+    """Rows of a trace as a stepper delivers them; rows with k = -1 hold what a paper indexes by (t, -1).
+
+    ``owned``: few rows to which nobody writes any more, so that they need no copy.
+    """
 
     epoch: NDArray[np.int64]
     k: NDArray[np.int64]
     values: Mapping[str, Any]
+    owned: bool = False
 
     def trace(self, thinned_from: int | None = None, *, owned: bool = False) -> Trace:
         """The rows k >= 0 as a trace; those with k = -1 in ``epoch_start``, by epoch in order.
 
-        ``owned``: nobody else writes to these rows, so that they need no copy.
+        ``owned``: nobody else writes to these rows, as to those of a block that says so.
         """
         first = self.k < 0
-        ordinary = slice(None) if owned and not first.any() else ~first
-        starts = {name: _frozen(array[first]) for name, array in self.values.items()}
-        starts["epoch"] = self.epoch[first].astype(np.float64)[:, None]
+        count = np.count_nonzero(first)
+        together = bool(first[:count].all())  # those of one epoch, or none: no row needs to be picked
+        early, later = (slice(count), slice(count, None)) if together else (first, ~first)
+        kept = self if owned or self.owned or not together else _slice(self, slice(None))
+        close = _as_it_is if self.owned and together else frozen
+        starts = {name: close(rows[early]) for name, rows in kept.values.items()}
+        starts["epoch"] = kept.epoch[early].astype(np.float64)[:, None]
+        sequences = {name: close(rows[later]) for name, rows in kept.values.items()}
         return Trace(
-            _frozen(self.epoch[ordinary]),
-            _frozen(self.k[ordinary]),
-            MappingProxyType({name: _frozen(array[ordinary]) for name, array in self.values.items()}),
+            frozen(kept.epoch[later]),
+            frozen(kept.k[later]),
+            MappingProxyType(sequences),
             MappingProxyType(starts),
             thinned_from,
         )
@@ -64,15 +73,20 @@ class TraceRecorder:
         if not self.limit:
             self._last = _slice(block, slice(-2, None))
             return
+        before = self._last
         head = min(self.limit - self._full_rows, len(block.k))
-        if head > 0:
+        if head == len(block.k) and block.owned:
+            self._full.append(block)
+            self._full_rows += head
+        elif head > 0:
             self._full.append(_slice(block, slice(0, head)))
             self._full_rows += head
         if head < len(block.k):
             self._thin(block, head)
-        self._last = _slice(block, slice(-2, None)) if len(block.k) > 1 or self._last is None else _joined(
-            [_slice(self._last, slice(-1, None)), block]
-        )  # fmt: skip
+        # what is kept whole needs no second copy
+        self._last = _slice(block, slice(-2, None)) if head < len(block.k) else self._full[-1]
+        if len(block.k) == 1 and before is not None:
+            self._last = _joined([_slice(before, slice(-1, None)), self._last])
 
     def trace(self) -> Trace:
         """Everything that was kept."""
@@ -122,6 +136,11 @@ def _joined(blocks: list[Block]) -> Block:
     )
 
 
-def _frozen(array: Any) -> Any:
+def _as_it_is(array: Any) -> Any:
+    return array
+
+
+def frozen(array: Any) -> Any:
+    """The array, which nobody may write to any more."""
     array.flags.writeable = False
     return array

@@ -37,7 +37,7 @@ TELLS = {
     "experiments/second_order.py": "how long a part took",
     "experiments/work.py": "seconds as an axis of a curve",
     "methods/batch.py": "rows of a block, so that a reader sees them come",
-    "methods/engine.py": "rows of a block, so that a reader sees them come; how long a run took",
+    "methods/streams.py": "rows of a block, so that a reader sees them come; how long a run took",
     "oracles/external.py": "how long a call of a model took",
     "oracles/store.py": "files that nobody came back for",
     "plot/progress.py": "how long a call took",

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from bilevel_verify.checks.claims.recorded import RecordedRun
 from bilevel_verify.checks.instances.case import Case
 from bilevel_verify.checks.solvers.running import LITERAL, letters_of_method, make_run, method_name, restarts_of
-from bilevel_verify.methods.engine import RunStream
 from bilevel_verify.methods.run import Run
+from bilevel_verify.methods.streams import RunStream
 
 ROWS_KEPT = 200_000
 """Rows of all runs that are kept, together."""
