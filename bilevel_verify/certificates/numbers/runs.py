@@ -263,7 +263,7 @@ class Formulas:
 
     def _data(
         self, name: str, points: Sequence[tree.Node], value: Callable[[tree.Node], object], slope: bool = False
-    ) -> object | None:
+    ) -> Any | None:
         formula = self._formula(name)
         if formula is None:
             return None
