@@ -261,7 +261,7 @@ def test_the_rotated_radius_and_its_allowances(monkeypatch):
     monkeypatch.setattr(linalg, "perron_upper", lambda m: np.full(len(m), 1e3))
     monkeypatch.setattr(linalg, "_undo_congruence", lambda bottom, top, defect: (bottom, top))
     least, most = linalg._centred(centre, radius)
-    above, below, paid = seen[1], seen[2], []
+    above, below, paid = seen[0], seen[1], []
     assert (above == above.swapaxes(1, 2)).all() & (below == below.swapaxes(1, 2)).all()
     for k in range(25):
         turned = times(transposed(exact(basis[k])), times(exact(radius[k]), exact(basis[k])))
