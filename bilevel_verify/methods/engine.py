@@ -86,7 +86,7 @@ class Outcome:
     restarted_last: bool = False
     note: str = ""
     outputs: dict[str, Any] = field(default_factory=dict)
-    exploited: int = 0
+    curvature_steps: int = 0
 
 
 class Stepper(Protocol):
@@ -255,7 +255,7 @@ class KernelStepper:
         if "y" in self.setup.method.sequences and self.setup.problem.dy:
             outputs["y"] = self._outside(self.memory.lower.inner[Inner._fields.index("y")])
         note = "" if status in ENDED else f"stopped at t = {t}, k = {k}: {status}"
-        return Outcome(status, _listed(x), t + 1, int(at.iterations), False, note, outputs, int(at.exploited))
+        return Outcome(status, _listed(x), t + 1, int(at.iterations), False, note, outputs, int(at.curvature_steps))
 
     def _outside(self, vector: Any) -> list[Any]:
         """A vector of the loop as whoever asked for the run has it."""

@@ -97,7 +97,7 @@ class RunStream:
             parameters=MappingProxyType(dict(setup.letters)),
             outputs=MappingProxyType({name: as_array(value) for name, value in outcome.outputs.items()}),
             restarted=(True,) * (epochs - 1) + (last,),
-            curvature_steps=outcome.exploited,
+            curvature_steps=outcome.curvature_steps,
             seed=setup.seed if setup.method.noisy and setup.noise is None else None,
             eps=setup.eps,
             compiled=self.stepper.compiled,

@@ -41,7 +41,7 @@ class Progress:
     t, k : epoch and iteration, the paper's indices; ``iterations`` counts over all epochs, at most ``most_iterations``.
     rows, capacity : rows written in this block of the trace, rows that it has.
     fresh : 1 where the next iteration begins an epoch.
-    exploited : steps that exploited negative curvature, over all epochs.
+    curvature_steps : steps that exploited negative curvature, over all epochs.
     used, supply : perturbations that were taken, that lie ready (or rows that there are for a history).
     path, moved : sum of ||x[j+1] - x[j]||^2 in this epoch, its last term.
     best, best_step : least such term of the second half, and its index K_0 (average on the fly).
@@ -60,7 +60,7 @@ class Progress:
     rows: int = 0
     capacity: int = 0
     fresh: int = 1
-    exploited: int = 0
+    curvature_steps: int = 0
     used: int = 0
     supply: int = 0
     path: Real = 0

@@ -130,7 +130,7 @@ def guarded_step(ask: Ask, m: Memory, s: State) -> int:
     for i in range(len(x)):
         model = model + u[i] * (x[i] - w[i])
     if s.f_x[0] < model - gamma / 2 * squared_distance(x, w):
-        m.at.exploited += 1
+        m.at.curvature_steps += 1
         code = exploit_negative_curvature(ask, m, s)
         return code if code != OK else GUILTY
     for i in range(len(x)):

@@ -259,7 +259,7 @@ def sentence(ask: Ask, m: Memory, s: State, k: int, value_u: Any) -> int:
         copy_into(witness, base)
     size = square_root(squared_distance(witness, v))
     if size > 0:
-        m.at.exploited += 1
+        m.at.curvature_steps += 1
         for sign in range(2):
             for i in range(len(trial)):
                 step = eta_nc * (witness[i] - v[i]) / size

@@ -66,10 +66,7 @@ class Instance:
         ------
         Unknown : the formula is none, or has no value.
         """
-        value = self.value(node, bound or {})
-        if isinstance(value, np.ndarray):
-            raise Unknown("no number")
-        return value
+        return self._plain(self.value(node, bound or {}))
 
     def value(self, node: tree.Node, bound: Mapping[str, float]) -> Value:
         """A formula; parts that were asked for before are not worked out again.
@@ -107,12 +104,12 @@ class Instance:
             case tree.Multiply(factors=factors):
                 return self._multiplied([self.value(factor, bound) for factor in factors])
             case tree.Divide(numerator=top, denominator=bottom):
-                below = self._number(bottom, bound)
+                below = self.scalar(bottom, bound)
                 if not below:
                     raise Unknown("a division by zero")
                 return self.value(top, bound) / below
             case tree.Power(base=base, exponent=exponent):
-                return self._raised(self._number(base, bound), self._number(exponent, bound))
+                return self._raised(self.scalar(base, bound), self.scalar(exponent, bound))
             case tree.MatrixMultiply(left=left, right=right):
                 return self._product(self.value(left, bound), self.value(right, bound))
             case tree.Call():
@@ -163,7 +160,7 @@ class Instance:
 
     def _named(self, node: tree.Index, bound: Mapping[str, float]) -> str:
         """An entry by the values of its indices; what the paper says to be equal has one name."""
-        places = [self._number(index, bound) for index in node.indices]
+        places = [self.scalar(index, bound) for index in node.indices]
         name = f"{node.base}[{','.join(f'{place:.{DIGITS}g}' for place in places)}]"
         return self.same.get(name, name)
 
@@ -175,9 +172,6 @@ class Instance:
             self.drawn[self._named(node, {}), ""] = value
         self.known.clear()
 
-    def _number(self, node: tree.Node, bound: Mapping[str, float]) -> float:
-        return self.scalar(node, bound)
-
     def _added(self, parts: list[Value]) -> Value:
         if len({np.shape(part) for part in parts}) > 1:
             raise Unknown("a sum of things of different sizes")
@@ -186,8 +180,7 @@ class Instance:
     def _multiplied(self, parts: list[Value]) -> Value:
         found: Value = 1.0
         for part in parts:
-            both = isinstance(found, np.ndarray) and isinstance(part, np.ndarray)
-            found = self._product(found, part) if both else found * part
+            found = self._product(found, part)
         return found
 
     def _product(self, left: Value, right: Value) -> Value:
@@ -277,7 +270,7 @@ class Instance:
     def _places(self, node: tree.Call, span: tree.Tuple, bound: Mapping[str, float]) -> list[int]:
         ends = binder(node)
         if ends is not None:
-            low, high = (self._number(end, bound) for end in ends[1:])
+            low, high = (self.scalar(end, bound) for end in ends[1:])
             if low != int(low) or high != int(high) or high - low > LARGEST_SUM or high < low - 1:
                 raise Unknown("a range that is none of whole numbers")
             return list(range(int(low), int(high) + 1))

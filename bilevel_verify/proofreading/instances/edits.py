@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from bilevel_verify.language import tree
-from bilevel_verify.language.binding import binder
-from bilevel_verify.proofreading.joints.quoting import shifted
-from bilevel_verify.proofreading.names.occurrences import shift_of
-from bilevel_verify.theorems.rewrite import moved_limit, negated, with_child
+from bilevel_verify.proofreading.joints.nearly import neighbours, renamings
+from bilevel_verify.theorems.rewrite import negated, with_child
 
 FACTORS = tuple(Fraction(n, d) for n, d in ((2, 1), (1, 2), (4, 1), (1, 4), (3, 1), (1, 3)))
 TWO, ONE = Fraction(2), Fraction(1)
@@ -36,7 +35,7 @@ def edits(node: tree.Node, letters: tuple[str, ...], bases: tuple[str, ...], nam
     if isinstance(node, tree.Add):
         yield from _of_terms(node, letters)
     if names:
-        for new in _of_names(node, letters, bases):
+        for new in renamings(node, bases, letters, partial(neighbours, steps=(1, -1, 2, -2))):
             yield Edit(new, node, new, NAMES)
     if isinstance(node, tree.Index):
         return
@@ -76,28 +75,3 @@ def _of_terms(node: tree.Add, letters: tuple[str, ...]) -> Iterator[Edit]:
                         (tree.Divide(term, tree.Letter(name)), "letter")]  # fmt: skip
         for new, sort in changed:
             yield Edit(replace(node, terms=(*terms[:place], new, *terms[place + 1 :])), term, new, sort)
-
-
-def _of_names(node: tree.Node, letters: tuple[str, ...], bases: tuple[str, ...]) -> Iterator[tree.Node]:
-    match node:
-        case tree.Index(base=base, indices=indices):
-            for place, index in enumerate(indices):
-                for new in _neighbours(index):
-                    yield replace(node, indices=(*indices[:place], new, *indices[place + 1 :]))
-            yield from (replace(node, base=name) for name in bases if name != base)
-        case tree.Letter(name=name):
-            yield from (tree.Letter(other) for other in letters if other != name)
-        case tree.Call(function="sum") if binder(node) is not None:
-            for place in (1, 2):
-                for by in (1, -1):
-                    yield moved_limit(node, place, by)
-
-
-def _neighbours(index: tree.Node) -> Iterator[tree.Node]:
-    """The index one or two steps on and back."""
-    letters = tree.letters(index)
-    if isinstance(index, tree.Number):
-        yield from (tree.signed(index.value + by) for by in (1, -1))
-    if len(letters) == 1 and (shift := shift_of(index, name := next(iter(letters)))) is not None:
-        for by in (1, -1, 2, -2):
-            yield shifted(tree.Letter(name), Fraction(shift + by))

@@ -16,7 +16,7 @@ from bilevel_verify.latex import Statement
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.instances.drawing import SPREADS, Instance, Unknown
 from bilevel_verify.proofreading.instances.edits import NAMES, Edit, edits
-from bilevel_verify.proofreading.instances.scenes import Rules, Scene, scenes
+from bilevel_verify.proofreading.instances.scenes import LOWER, UPPER, Rules, Scene, scenes
 from bilevel_verify.proofreading.joints.carrying import Bounded, bounds_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.nearly import about, equations, runs
@@ -25,7 +25,7 @@ from bilevel_verify.proofreading.source import Paper, Sentence
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
 
-LOW, HIGH, EQUAL = ("<=", "<"), (">=", ">"), ("==",)
+EQUAL = ("==",)
 FIRST, DRAWS = 6, 40
 """Instances on which a printed step and a mended one must hold."""
 SMALL = 1e-9
@@ -63,7 +63,7 @@ def _steps(sentence: Sentence) -> Iterator[tuple[Step, int]]:
     before: Statement | None = None
     for chain in sentence.chains():
         for left, relation, right in chain.links():
-            if relation.word in (*LOW, *HIGH, *EQUAL):
+            if relation.word in (*UPPER, *LOWER, *EQUAL):
                 yield (left, relation.word, right), len(chain.members)
         if before is not None and chain.word == "iff" and _one_left_side(before, chain):
             yield (before.members[1], "==", chain.members[1]), 3
@@ -142,8 +142,7 @@ def _on(one: Instance, step: Step) -> str:
     if max(abs(low), abs(high)) < SMALL * one.peak:
         return UNCLEAR
     size = max(abs(low), abs(high), one.peak)
-    excess = abs(low - high) if op in EQUAL else low - high if op in LOW else high - low
-    return HOLDS if excess <= 1e-10 * size else FAILS if excess > 1e-7 * size else UNCLEAR
+    return _told(abs(low - high) if op in EQUAL else low - high if op in UPPER else high - low, size)
 
 
 def _of_arrays(one: Instance, step: Step) -> str:
@@ -161,7 +160,11 @@ def _of_arrays(one: Instance, step: Step) -> str:
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
         return UNCLEAR
     size = max(float(np.max(np.abs(low))), float(np.max(np.abs(high))), one.peak)
-    excess = float(np.max(np.abs(low - high)))
+    return _told(float(np.max(np.abs(low - high))), size)
+
+
+def _told(excess: float, size: float) -> str:
+    """What an excess of one side says beside the size of the numbers in it: rounding decides nothing."""
     return HOLDS if excess <= 1e-10 * size else FAILS if excess > 1e-7 * size else UNCLEAR
 
 

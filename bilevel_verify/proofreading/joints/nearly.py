@@ -7,11 +7,12 @@ else; but where the same terms stand on both sides and the number before one of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import islice
+from math import inf
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
@@ -216,13 +217,23 @@ def _each(
 
 
 def _variants(node: tree.Node, names: list[str], letters: list[str]) -> Iterator[tree.Node]:
+    first = isinstance(node, tree.Index) and any(whole(index) is not None for index in node.indices)
+    bases = () if first else names  # first entries of two sequences are often one point
+    return renamings(
+        node, bases, letters, partial(neighbours, least=0)
+    )  # the entry before the first is often the first
+
+
+def renamings(
+    node: tree.Node, bases: Iterable[str], letters: Iterable[str], near: Callable[[tree.Node], Iterable[tree.Node]]
+) -> Iterator[tree.Node]:
+    """A node with another index (of those ``near`` it), sequence or letter; a sum with an end moved by one."""
     match node:
         case tree.Index(base=base, indices=indices):
             for place, index in enumerate(indices):
-                for new in _neighbours(index):
+                for new in near(index):
                     yield replace(node, indices=(*indices[:place], new, *indices[place + 1 :]))
-            if all(whole(index) is None for index in indices):  # first entries of two sequences are often one point
-                yield from (replace(node, base=name) for name in names if name != base)
+            yield from (replace(node, base=name) for name in bases if name != base)
         case tree.Letter(name=name):
             yield from (tree.Letter(other) for other in letters if other != name)
         case tree.Call(function="sum") if binder(node) is not None:
@@ -231,14 +242,14 @@ def _variants(node: tree.Node, names: list[str], letters: list[str]) -> Iterator
                     yield moved_limit(node, place, by)
 
 
-def _neighbours(index: tree.Node) -> Iterator[tree.Node]:
-    """The index one step on and one step back."""
+def neighbours(index: tree.Node, steps: tuple[int, ...] = (1, -1), least: float = -inf) -> Iterator[tree.Node]:
+    """The index some steps on and back; a number one step, not below ``least``."""
     letters = tree.letters(index)
-    if isinstance(index, tree.Number):  # the entry before the first one is often the first one
-        yield from (tree.signed(index.value + by) for by in (1, -1) if index.value + by >= 0)
+    if isinstance(index, tree.Number):
+        yield from (tree.signed(index.value + by) for by in (1, -1) if index.value + by >= least)
     if len(letters) == 1 and (shift := shift_of(index, name := next(iter(letters)))) is not None:
-        for by in (shift + 1, shift - 1):
-            yield shifted(tree.Letter(name), Fraction(by))
+        for by in steps:
+            yield shifted(tree.Letter(name), Fraction(shift + by))
 
 
 def _said_equal(paper: Paper, one: tree.Node, other: tree.Node) -> bool:
