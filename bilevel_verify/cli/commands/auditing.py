@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,45 @@ def _relation(row: Mapping[str, Any]) -> str:
     return f"{row['left']} {(row.get('details') or {}).get('op', '~')} {row['right']}"
 
 
+@dataclass(frozen=True)
+class _Judged:
+    """What an audit found in its cards: rows, what they cover, planted faults, defects between the formulas, errors."""
+
+    cards: Sequence[Card]
+    findings: list[Finding]
+    levels: Levels | None
+    lines: list[Line]
+    mutants: Mapping[str, Any] | None
+    reports: Mapping[str, Report]
+    errors: list[str]
+
+    @property
+    def status(self) -> int:
+        """Exit status of what could not be read: 2 if nothing else was."""
+        return 0 if not self.errors else 1 if self.findings else 2
+
+
 def audit_command(arguments: argparse.Namespace) -> int:
     """Judge the printed formulas of one card or of all."""
+    judged = _judge(arguments)
+    if judged.errors and not judged.cards:
+        if arguments.json:
+            output.print_json({"error": judged.errors[0], "errors": judged.errors})
+        return 2
+    if arguments.out:
+        _write(judged.findings, judged.lines, judged.cards, Path(arguments.out), judged.reports)
+    if arguments.json:
+        return max(_print_json(judged, arguments), judged.status)
+    status = _show(judged.findings, arguments)
+    if judged.levels is not None:
+        output.show(str(judged.levels))
+    _show_defects(judged.reports)
+    _summary(judged.lines, [f.row for f in judged.findings], judged.mutants)
+    return max(status, judged.status)
+
+
+def _judge(arguments: argparse.Namespace) -> _Judged:
+    """Read the cards, judge their formulas and, without a single statement in mind, what stands between them."""
     from bilevel_verify.audit import audit
     from bilevel_verify.audit.findings.coverage import coverage
 
@@ -46,47 +84,22 @@ def audit_command(arguments: argparse.Namespace) -> int:
         output.say(f"error: {errors[-1]}")
 
     given, drafts = drafted_cards([*arguments.paper, *arguments.card], arguments.out, arguments.answers)
-    papers = given or None
+    papers, asked = given or None, arguments.statement
+    jobs = arguments.jobs or os.cpu_count() or 1
     progress = _Progress(quiet=arguments.json)
     findings = audit(
-        papers,
-        statement=arguments.statement,
-        budget=arguments.budget,
-        seed=arguments.seed,
-        progress=progress,
-        quick=arguments.quick,
-        jobs=arguments.jobs or os.cpu_count() or 1,
-        on_error=remember,
-        memory=arguments.memory * 2**30,
-    )
+        papers, statement=asked, budget=arguments.budget, seed=arguments.seed, progress=progress, quick=arguments.quick,
+        jobs=jobs, on_error=remember, memory=arguments.memory * 2**30,
+    )  # fmt: skip
     cards = _cards(papers)
     findings += _attacked(cards, arguments, progress)
     progress.close()
-    findings, levels = _certified(findings, arguments, arguments.jobs or os.cpu_count() or 1)
-    if errors and not cards:
-        if arguments.json:
-            output.print_json({"error": errors[0], "errors": errors})
-        return 2
+    findings, levels = _certified(findings, arguments, jobs)
     rows = [f.row for f in findings]
-    asked = arguments.statement
     lines = [line for card in cards for line in coverage(card, rows) if asked in (None, line.id)]
     mutants = _controls(cards, arguments)
     reports = _proofread(cards, drafts) if asked is None else {}
-    if arguments.out:
-        _write(findings, lines, cards, Path(arguments.out), reports)
-    if arguments.json:
-        errors_found = {"errata": _errata_record(cards, findings, reports)} if asked is None else {}
-        extra = {
-            "certificates": None if levels is None else levels.to_dict(), **_defects_record(reports), **errors_found
-        }  # fmt: skip
-        status = _print_json(findings, lines, mutants, errors, arguments.strict, extra)
-    else:
-        status = _show(findings, arguments)
-        if levels is not None:
-            output.show(str(levels))
-        _show_defects(reports)
-        _summary(lines, rows, mutants)
-    return 2 if errors and not findings else max(status, 1 if errors else 0)
+    return _Judged(cards, findings, levels, lines, mutants, reports, errors)
 
 
 def _attacked(cards: Sequence[Card], arguments: argparse.Namespace, progress: _Progress) -> list[Finding]:
@@ -129,10 +142,6 @@ def _show_defects(reports: Mapping[str, Report]) -> None:
         output.table("Joints", ["paper", "kind", "holds", "refuted", "undecided"], counts)
 
 
-def _defects_record(reports: Mapping[str, Report]) -> dict[str, object]:
-    return {"proofreading": [report.to_dict() for report in reports.values()]}
-
-
 def _errata_record(cards: Sequence[Card], findings: Sequence[Finding], reports: Mapping[str, Report]) -> list[object]:
     """Findings of all kinds, each defect once, the gravest of each paper first."""
     from bilevel_verify.proofreading.errata.collecting import errata
@@ -159,30 +168,27 @@ def _certified(
     return found, levels
 
 
-def _print_json(
-    findings: list[Finding],
-    lines: list[Line],
-    mutants: object,
-    errors: list[str],
-    strict: bool,
-    more: Mapping[str, object],
-) -> int:
+def _print_json(judged: _Judged, arguments: argparse.Namespace) -> int:
     """Rows, coverage, share decided, controls, errors and what was asked for besides as one object; the exit status."""
     from bilevel_verify.audit.findings.coverage import decided
     from bilevel_verify.checks.verdicts.counting import count_of
 
-    rows = [f.to_dict() for f in findings]
-    share = decided([f.row for f in findings])
-    extra = {
+    rows = [f.to_dict() for f in judged.findings]
+    share = decided([f.row for f in judged.findings])
+    record: dict[str, object] = {
+        "rows": rows,
         "counts": count_of(rows).to_dict(),
-        "coverage": [line.to_dict() for line in lines],
+        "coverage": [line.to_dict() for line in judged.lines],
         "decided": {"decided": share.decided, "total": share.total, "percent": share.percent},
-        "controls": mutants,
-        "errors": errors,
-        **more,
+        "controls": judged.mutants,
+        "errors": judged.errors,
+        "certificates": None if judged.levels is None else judged.levels.to_dict(),
+        "proofreading": [report.to_dict() for report in judged.reports.values()],
     }
-    output.print_json({"rows": rows, **extra})
-    return output.exit_status(rows, strict)
+    if arguments.statement is None:
+        record["errata"] = _errata_record(judged.cards, judged.findings, judged.reports)
+    output.print_json(record)
+    return output.exit_status(rows, arguments.strict)
 
 
 def check_command(arguments: argparse.Namespace) -> int:
