@@ -8,12 +8,13 @@ from functools import cache
 from typing import Any
 
 from bilevel_verify.atoms.formulas import FORMULAS
+from bilevel_verify.language.elementary import ELEMENTARY
 
 Kernel = Callable[..., Any]
 
-PRELUDE = """\
-from math import asinh, atan, atan2, ceil, cos, erf, fabs, floor, hypot, inf, log, log1p, nan, pi
-from math import sin, sinh, sqrt, tan, tanh
+PLAIN = sorted({*ELEMENTARY, *"atan2 fabs hypot inf log1p nan pi".split()} - {"cosh", "exp", "sign"})
+PRELUDE = f"from math import {', '.join(PLAIN)}"
+PRELUDE += """
 from math import cosh as _cosh, exp as _exp
 
 two = 2.0
@@ -111,17 +112,9 @@ def _bound(name: str, order: int, names: dict[str, Any]) -> Kernel:
 @cache
 def _numpy_names() -> dict[str, object]:
     import numpy as np
-    from scipy.special import erf
 
-    names = {n: getattr(np, n) for n in "ceil cos exp fabs floor hypot log log1p sin sinh cosh sqrt tan tanh".split()}
-    names |= {
-        "asinh": np.arcsinh,
-        "atan": np.arctan,
-        "atan2": np.arctan2,
-        "erf": erf,
-        "where": np.where,
-        "sign": np.sign,
-    }
+    names: dict[str, object] = {name: one.array for name, one in ELEMENTARY.items()}
+    names |= {"fabs": np.fabs, "hypot": np.hypot, "log1p": np.log1p, "atan2": np.arctan2, "where": np.where}
     names |= {"exp_": np.exp, "log_": np.log, "sinh_": np.sinh, "cosh_": np.cosh, "power": np.power}
     return names | {"pi": math.pi, "inf": math.inf, "nan": math.nan, "two": 2.0}
 
@@ -137,10 +130,7 @@ def _mpmath_names() -> dict[str, object]:
     def logarithm(t: Any) -> Any:
         return mp.log(t) if t > 0 else (-mp.inf if t == 0 else mp.nan)
 
-    names = {
-        n: getattr(mp, n)
-        for n in "ceil cos exp fabs floor hypot log log1p sin sinh cosh sqrt tan tanh asinh atan atan2 erf sign".split()
-    }
+    names = {name: getattr(mp, name) for name in (*ELEMENTARY, "fabs", "hypot", "log1p", "atan2")}
     names |= {"exp_": mp.exp, "log_": logarithm, "sinh_": mp.sinh, "cosh_": mp.cosh, "power": power}
     names["where"] = lambda test, yes, no: yes if test else no
     return names | {"pi": mpmath.pi, "inf": mp.inf, "nan": mp.nan, "two": mp.mpf(2)}

@@ -40,6 +40,7 @@ class Elementary:
     limits : values at minus and plus infinity, NaN where there is none.
     start : smallest end of the domain: 0 for the root and the logarithm.
     steps : it is constant but for jumps.
+    poles : its domain is no interval.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Elementary:
     limits: tuple[float, float] = (nan, nan)
     start: float = -inf
     steps: bool = False
+    poles: bool = False
     numpy: str = ""
 
     @property
@@ -85,7 +87,7 @@ _FUNCTIONS = (
     Elementary("exp", r"\exp", ("exp",), increasing=True, values=(0.0, inf), limits=(0.0, inf)),
     Elementary("sin", r"\sin", ("sin",), parity="odd", values=(-1.0, 1.0)),
     Elementary("cos", r"\cos", ("cos",), parity="even", values=(-1.0, 1.0)),
-    Elementary("tan", r"\tan", ("tan",), parity="odd"),
+    Elementary("tan", r"\tan", ("tan",), parity="odd", poles=True),
     Elementary("sinh", r"\sinh", ("sinh",), increasing=True, parity="odd", limits=(-inf, inf)),
     Elementary("cosh", r"\cosh", ("cosh",), parity="even", values=(1.0, inf), limits=(inf, inf)),
     Elementary("tanh", r"\tanh", ("tanh",), increasing=True, parity="odd", values=(-1.0, 1.0), limits=(-1.0, 1.0)),
@@ -127,4 +129,6 @@ _FUNCTIONS = (
 ELEMENTARY: Mapping[str, Elementary] = MappingProxyType({one.name: one for one in _FUNCTIONS})
 """Name -> record."""
 TRANSCENDENTAL = tuple(one.name for one in _FUNCTIONS if one.transcendental)
+ANALYTIC = frozenset(name for name in TRANSCENDENTAL if not ELEMENTARY[name].poles)
+"""Analytic on an interval: a sign of the derivative says there whether it rises or falls."""
 INCREASING = frozenset(one.name for one in _FUNCTIONS if one.increasing)

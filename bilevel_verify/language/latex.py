@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from bilevel_verify.language import tree as t
+from bilevel_verify.language.elementary import ELEMENTARY
 
 GREEK = frozenset(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega "
@@ -24,9 +25,8 @@ SPECIAL = {
     "ell": r"\ell",
     "Lam": r"\Lambda",
 }
-NAMED = frozenset("log exp sin cos tan sinh cosh tanh max min".split())
-OPERATORS = {"asinh": "arsinh", "atan": "arctan", "lambda_min": r"\lambda_{\min}", "lambda_max": r"\lambda_{\max}"}
-OPERATORS |= {"softO": r"\tilde{\mathcal{O}}"}
+OPERATORS = {name: one.latex for name, one in ELEMENTARY.items()} | {"max": r"\max", "min": r"\min"}
+OPERATORS |= {"lambda_min": r"\lambda_{\min}", "lambda_max": r"\lambda_{\max}", "softO": r"\tilde{\mathcal{O}}"}
 RELATIONS = {"<=": r"\le", ">=": r"\ge", "==": "=", "<": "<", ">": ">"}
 BIG = {"sum": r"\sum", "prod": r"\prod", "max": r"\max", "min": r"\min", "argmin": r"\arg\min", "argmax": r"\arg\max"}
 FENCES = {"abs": (r"\left|", r"\right|"), "norm": (r"\left\|", r"\right\|"), "floor": (r"\lfloor ", r"\rfloor ")}
@@ -191,12 +191,7 @@ class Echo:
     def _function(self, name: str) -> str:
         if name in self.display:
             return self.display[name]
-        if name in NAMED:
-            return "\\" + name
-        if name in OPERATORS:
-            symbol = OPERATORS[name]
-            return symbol if symbol.startswith("\\") else rf"\operatorname{{{symbol}}}"
-        return function_latex(name)
+        return OPERATORS.get(name) or function_latex(name)
 
     def _condition(self, node: t.Node) -> str:
         match node:

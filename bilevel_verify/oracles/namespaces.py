@@ -10,13 +10,13 @@ from importlib import import_module
 from typing import Any
 
 from bilevel_verify.atoms import kernels as atom_kernels
-from bilevel_verify.language.elementary import ELEMENTARY
+from bilevel_verify.language.elementary import ELEMENTARY, TRANSCENDENTAL
 from bilevel_verify.numbers import binary
 from bilevel_verify.numbers.kernels import mp_constant, nearest_float
 from bilevel_verify.oracles.compiling import part
 from bilevel_verify.symbolic.generate import Source
 
-FUNCTIONS = "exp log log1p sqrt sin cos tan sinh cosh tanh asinh atan erf".split()
+FUNCTIONS = (*TRANSCENDENTAL, "log1p", "sqrt")
 """Functions of one argument that lowered programs call."""
 
 HELPERS = """\

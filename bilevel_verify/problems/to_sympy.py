@@ -18,6 +18,7 @@ from sympy import S
 
 from bilevel_verify.errors import ExpressionError
 from bilevel_verify.language import Node, instead_of, tree
+from bilevel_verify.language.elementary import TRANSCENDENTAL
 from bilevel_verify.problems.budget import MAXIMUM_RANGE, Budget
 from bilevel_verify.problems.data_sum import NotOneForm, SampleReader, implied_range, is_large
 from bilevel_verify.problems.definedness import Need, unshown
@@ -34,9 +35,6 @@ from bilevel_verify.problems.vocabulary import (
     maximum,
     minimum,
 )
-
-SMOOTH = frozenset({"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "atan", "asinh", "erf"})
-"""Functions that are kept as they stand around long sums."""
 
 
 def to_sympy(
@@ -110,7 +108,7 @@ class _Interpreter(Operators):
             self.needed(values[0], "positive" if name == "log" else "nonnegative", node)
         if name in ("exp", "log", "sinh", "cosh") and values[0].is_number:
             self._guard_number(node, values[0])
-        if name in SMOOTH and _needs_no_simplification(values[0]):
+        if name in TRANSCENDENTAL and _needs_no_simplification(values[0]):
             return function(values[0], evaluate=False)
         return self._finish(node, lambda: function(*values))
 

@@ -8,6 +8,7 @@ from html import escape
 
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import letter_latex, parse, to_latex
+from bilevel_verify.language.elementary import ELEMENTARY
 from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
 
 _PART = re.compile(r"[\w.*/+-]")
@@ -30,7 +31,7 @@ SIGNS = {"<=": r"\le", ">=": r"\ge", "==": "=", "=": "=", "<": "<", ">": ">"}
 LONGEST = 4000
 WIDEST = 72
 """Letters of the longest formula among words: a longer one stays text, which can break."""
-FUNCTIONS = frozenset({"sqrt", "exp", "log", "norm", "ceil", "floor", "sin", "cos", "tanh", "abs", "max", "min"})
+FUNCTIONS = frozenset({*ELEMENTARY, "norm", "abs", "max", "min"})
 
 
 @lru_cache(maxsize=4096)

@@ -14,12 +14,10 @@ from fractions import Fraction
 
 import sympy
 
+from bilevel_verify.language.elementary import TRANSCENDENTAL
 from bilevel_verify.numbers.powers import whole_power
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph
 from bilevel_verify.symbolic.program import Program, finish
-
-DIRECT = frozenset("exp log sin cos tan sinh cosh tanh asinh atan erf".split())
-"""Atoms whose value is a function of ``math``."""
 
 
 def lower(program: Program) -> Program:
@@ -113,7 +111,7 @@ class _Lowering:
         if name == "exp":
             ratio = self.softmax(original)
             return self.call("exp", t) if ratio is None else ratio
-        if order == 0 and name in DIRECT:
+        if order == 0 and name in TRANSCENDENTAL:
             return self.call(name, t)
         rule = RULES.get((name, order))
         if rule is not None:

@@ -7,14 +7,13 @@ what the reader checks against and what the evaluators of the rooms below must k
 from __future__ import annotations
 
 from bilevel_verify.language import binding
+from bilevel_verify.language.elementary import ELEMENTARY
 from bilevel_verify.theorems.card_parts import ORDER_SYMBOLS, Scope
 
 NUMBERS = frozenset({"pi", "E", "oo"})
 """Letters that are always known."""
 
-SCALAR_FUNCTIONS = frozenset(
-    "sqrt log exp sin cos tan sinh cosh tanh asinh atan erf abs sign floor ceil max min plus binomial factorial".split()
-)
+SCALAR_FUNCTIONS = frozenset({*ELEMENTARY, *"abs max min plus binomial factorial".split()})
 SCALAR_CALLS = frozenset("floor ceil min max abs sqrt log exp".split())
 """The same as far as ranges, tests and indices need them: what exact numbers and their enclosures follow."""
 RANGE_FUNCTIONS = binding.RANGE_FUNCTIONS

@@ -7,9 +7,7 @@ from fractions import Fraction
 import sympy
 
 from bilevel_verify.language import tree
-
-ANALYTIC = frozenset({"log", "exp", "sin", "cos", "sinh", "cosh", "tanh", "atan"})
-"""Functions that SymPy differentiates into each other and roots of each other, under its names."""
+from bilevel_verify.language.elementary import ANALYTIC
 
 
 def to_tree(expression: sympy.Expr) -> tree.Node:

@@ -16,7 +16,7 @@ import sympy
 
 from bilevel_verify.audit.scalar import boxes
 from bilevel_verify.audit.scalar.algebra import Algebraic, NotAlgebraic, moderate
-from bilevel_verify.audit.scalar.back import ANALYTIC, to_tree
+from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.boxes import Box, NoEnclosure
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, end_conditions
 from bilevel_verify.audit.scalar.integers import signed_powers
@@ -26,6 +26,7 @@ from bilevel_verify.audit.scalar.numeric import NEAR, evaluate
 from bilevel_verify.audit.scalar.signs import nonnegative
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import tree
+from bilevel_verify.language.elementary import ANALYTIC
 from bilevel_verify.theorems.rewrite import free_letters
 
 Decide = Callable[[ScalarClaim], Decision]

@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass, field
 
 from bilevel_verify.language import tree
+from bilevel_verify.language.elementary import ELEMENTARY
 from bilevel_verify.latex import Notation
 from bilevel_verify.latex.grammar.derivatives import split_name
 from bilevel_verify.latex.notation import Entry
 
-SCALAR_ONLY = frozenset("log exp sqrt ceil floor sin cos tan atan sinh cosh tanh".split())
+SCALAR_ONLY = frozenset(ELEMENTARY) - {"sign"}
 ORDERED = frozenset({"<=", "<", ">=", ">"})
 EQUAL = frozenset({"==", ":=", "<-"})
 IDENTITY = re.compile(r"(?:\\\w+\{)?(?:I|Id|E)\}?\Z")

@@ -17,6 +17,7 @@ import sympy
 
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
+from bilevel_verify.language.elementary import TRANSCENDENTAL
 from bilevel_verify.theorems.units.logarithms import cancelling, under_powers
 from bilevel_verify.theorems.units.unit_form import exponent_fault, unit_fault
 
@@ -27,7 +28,7 @@ DIMENSIONLESS: Unit = {}
 TRANSPARENT = frozenset(
     {"O", "softO", "Omega", "Theta", "abs", "plus", "norm", "frobenius", "lambda_min", "lambda_max", "T"}
 )
-PURE = frozenset("exp sin cos tan sinh cosh tanh asinh atan erf binomial factorial softplus sigmoid".split())
+PURE = frozenset({*TRANSCENDENTAL, "binomial", "factorial", "softplus", "sigmoid"} - {"log"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.intervals.elementary import ball_ends
+from bilevel_verify.language.elementary import INCREASING, TRANSCENDENTAL
 from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.program import program_of
@@ -30,7 +31,7 @@ from bilevel_verify.truth.simple_bilevel.facts import SolutionSet
 from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
 from bilevel_verify.truth.simple_bilevel.supported import Supported
 
-INCREASING = frozenset("exp log softplus sigmoid sinh asinh tanh atan".split())
+STRICTLY_INCREASING = INCREASING.intersection(TRANSCENDENTAL) | {"softplus", "sigmoid"}
 """Functions that increase strictly wherever they are defined."""
 MOST_LAYERS = 12
 BITS = 192
@@ -87,7 +88,7 @@ def _layer(h: sympy.Expr, x: Sequence[sympy.Symbol], t: sympy.Symbol) -> tuple[s
         base, power = h.as_base_exp()
         rises = power.is_Rational and power > 0 and (not power.is_Integer or power % 2 == 1 or base.is_nonnegative)
         return (base, t**power) if rises and power != 1 else _falling(h, x, t, sympy.Integer(1))
-    return (h.args[0], h.func(t)) if type(h).__name__ in INCREASING else None
+    return (h.args[0], h.func(t)) if type(h).__name__ in STRICTLY_INCREASING else None
 
 
 def _falling(
