@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bilevel_verify.language import tree
+from bilevel_verify.latex.grammar.binding import free_letters
 from bilevel_verify.latex.grammar.brackets import arguments
 from bilevel_verify.latex.grammar.cursor import Cursor
 from bilevel_verify.latex.grammar.derivatives import derivative_name, nabla_of, value_kind
+from bilevel_verify.latex.grammar.doubts import bracketed
 from bilevel_verify.latex.grammar.expressions import expression, raised, whole
 from bilevel_verify.latex.grammar.sets import reals, relation
 from bilevel_verify.latex.notation import Entry
 from bilevel_verify.latex.source.atoms import Atom, atom_of, default_names
 from bilevel_verify.latex.source.structure import Item, Script, flat
 from bilevel_verify.latex.source.tokens import Token
-from bilevel_verify.latex.values import Kind, Value
+from bilevel_verify.latex.values import LINES, Kind, Value
 
 FUNCTION_LIKE = frozenset("f g h F G \\varphi \\phi \\Phi \\psi \\Psi".split())
 """Letters that are hardly ever factors before a bracket."""
@@ -112,8 +114,8 @@ def _chosen(cursor: Cursor, atom: Atom, found: list[Match], item: Item) -> Value
     if functions and (not letters or _applies(cursor, functions[0].entry, letters[0].entry, item)):
         return _applied(cursor, atom, functions[0], item)
     value = _letter(cursor, letters[0], item)
-    if not functions and value.kind == "scalar" and isinstance(value.node, tree.Letter):
-        _no_argument(cursor, atom, letters[0].entry.name, item, declared=True)
+    if not functions and isinstance(value.node, tree.Letter | tree.Index):
+        _no_argument(cursor, atom, letters[0].entry.name, item, declared=True, timed=_is_line(value))
     return value
 
 
@@ -183,6 +185,9 @@ def indices_of(cursor: Cursor, entry: Entry, items: Sequence[Item]) -> list[tree
     if "split" in entry.flags and not any(isinstance(i, Token) and i.text == "," for i in items):
         parts = [[i] for i in items]
         return [whole(cursor.child(part, inside.at)).node for part in parts]
+    if bracketed(items):
+        readings = ("an index, written without the brackets", "an order statistic, an entry or another name")
+        raise inside.error("ambiguous", "a subscript in brackets", None, readings)
     if _side_by_side(items) and cursor.context.notation.options.get("subscripts") != "product":
         readings = ("two indices", "their product")
         raise inside.error("ambiguous", "two letters side by side in a subscript", None, readings)
@@ -314,14 +319,22 @@ def _free(cursor: Cursor, atom: Atom, place: int, item: Item) -> Value:
     return value if atom.sup is None else raised(cursor, value, Script("^", atom.sup, item.at))
 
 
-def _no_argument(cursor: Cursor, atom: Atom, name: str, item: Item, *, declared: bool = False) -> None:
-    """A letter before a bracket multiplies it; where it looks like a function at a point, ask."""
+def _is_line(value: Value) -> bool:
+    """A vector or matrix without an index: ``x(t+1)`` may be its value at a time."""
+    return value.kind in LINES and isinstance(value.node, tree.Letter)
+
+
+def _no_argument(
+    cursor: Cursor, atom: Atom, name: str, item: Item, *, declared: bool = False, timed: bool = False
+) -> None:
+    """A letter before a bracket multiplies it; where it looks like a function at a point, or at a time, ask."""
     place, fences = cursor.place, list(cursor.fences)
     values = arguments(cursor)
     cursor.place, cursor.fences = place, fences
     if values is None:
         return
     single = isinstance(values[0].node, tree.Letter | tree.Index) and atom.symbol not in ("\\pi",)
+    single = single or (timed and free_letters(values[0].node) <= cursor.context.notation.indices)
     if len(values) > 1 or single or (not declared and (atom.symbol in FUNCTION_LIKE or atom.primes)):
         readings = (f"{name} applied to the bracket: declare it as a function", f"{name} times the bracket")
         raise cursor.error("ambiguous", f"{atom.latex()} before a bracket", item, readings)
