@@ -32,8 +32,8 @@ class ProductError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A tree with its kind. ``bound`` are the indices of a big operator at its end; ``mixed`` is a sum of a number and a
-    matrix or vector, as no declaration can mean it."""
+    """A tree with its kind. ``bound`` are the indices of a big operator at its end; ``mixed`` is a sum of a number and
+    a matrix or vector, which a declaration has not meant."""
 
     node: tree.Node
     kind: Kind

@@ -22,6 +22,7 @@ CASES = [
     ("unbalanced", r"\text{where a", 1),
     ("macro", r"a+\foo b", 3),
     ("macro", r"a\pound b", 2),
+    ("macro", r"(a\foo b)", 3),
     ("letter", r"a+q", 3),
     ("letter", r"\bar{a}", 1),
     ("letter", r"L_h", 1),
@@ -51,6 +52,7 @@ CASES = [
     ("kind", r"xy", 2),
     ("kind", r"x^2", 1),
     ("kind", r"a/x", 2),
+    ("kind", r"\mathbf{B}(a+\mathbf{A})^{-1}\mathbf{B}", 26),
     ("kind", r"\log x", 1),
     ("kind", r"\mathbf{A}x\mathbf{A}x", 22),
     ("syntax", r"a\$b", 2),
@@ -79,6 +81,11 @@ OPEN = [
     (r"\frac{da}{da}", "derivative", "quotient"),
     ("(a+b)!!", "double", "factorial of"),
     ("a(b)", "applied", "times"),
+    (r"\sum_{i<j\le k}Z_iZ_j", "runs, too", "is given"),
+    (r"50\%a", "hundredths", "remainder"),
+    ("Z_{(k)}", "an index", "order statistic"),
+    ("x(t+1)", "applied", "times"),
+    ("Z_k(a)", "applied", "times"),
     (r"\mathbf{A}(x)^T", "", ""),
 ]
 
