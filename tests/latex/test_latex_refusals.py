@@ -52,7 +52,7 @@ CASES = [
     ("kind", r"xy", 2),
     ("kind", r"x^2", 1),
     ("kind", r"a/x", 2),
-    ("kind", r"\mathbf{B}(a+\mathbf{A})^{-1}\mathbf{B}", 26),
+    ("kind", r"\mathbf{B}(a+\mathbf{A})^{-1}\mathbf{B}", 38),
     ("kind", r"\log x", 1),
     ("kind", r"\mathbf{A}x\mathbf{A}x", 22),
     ("syntax", r"a\$b", 2),

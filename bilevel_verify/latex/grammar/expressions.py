@@ -81,9 +81,9 @@ def term(cursor: Cursor) -> Value:
         if item is None or (cursor.outside and cursor.gap and begins_operand(cursor, item)):
             break
         sign = _product_sign(item)
-        if sign == "percent":
+        if sign == "mod" and item.text == "%" and isinstance(last.node, tree.Number):  # type: ignore[union-attr]
             readings = ("hundredths, written as a number", "a remainder, written with \\bmod")
-            raise cursor.error("ambiguous", "\\%", item, readings)
+            raise cursor.error("ambiguous", "a number before \\%", item, readings)
         if sign == "/":
             cursor.take()
             last = factor(cursor)
@@ -138,7 +138,7 @@ COMMAND_SIGNS = {
     "cdot": "*", "times": "times", "ast": "*", "circ": "circ", "otimes": "otimes", "bmod": "mod", "div": "/",
     "cup": "union", "cap": "intersection",
 }  # fmt: skip
-MARK_SIGNS = {"/": "/", "*": "*", "%": "percent"}
+MARK_SIGNS = {"/": "/", "*": "*", "%": "mod"}
 
 
 def _product_sign(item: Item) -> str:
