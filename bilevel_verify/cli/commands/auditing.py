@@ -347,6 +347,17 @@ class _Progress:
             sys.stderr.flush()
 
 
+def _quotations(cards: Sequence[Card]) -> list[dict[str, object]]:
+    """For each card whose print is there: how its quotations compare with it, and those that are wrong."""
+    from bilevel_verify.manuscript import BAD, counts, fidelity, has_print, load_print
+
+    found = {card.key: fidelity(card, load_print(card.key)) for card in cards if has_print(card.key)}
+    return [
+        {"paper": key, "counts": counts(rows), "wrong": [row.to_dict() for row in rows if row.outcome in BAD]}
+        for key, rows in found.items()
+    ]
+
+
 def _write(
     findings: Sequence[Finding],
     lines: Sequence[Line],
@@ -361,7 +372,8 @@ def _write(
 
     what = ", ".join(card.key for card in cards) or "nothing"
     answer = {"statement": what, "problem": None, "rows": [f.row.to_dict() for f in findings]}
-    page = write_document(build([answer], title=f"Audit of {what}", command="bilevel-verify audit"), folder)
+    document = build([answer], title=f"Audit of {what}", command="bilevel-verify audit")
+    page = write_document(document | {"quotations": _quotations(cards)}, folder)
     pages = write_errata(findings, lines, cards, folder, reports)
     try:
         for finding in findings:
