@@ -231,6 +231,7 @@ def test_the_command_with_a_card_and_a_print_of_ones_own(
     assert "give a file with --print" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_quotation_that_no_page_prints_is_told_wherever_quotations_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
