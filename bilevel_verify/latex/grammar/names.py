@@ -10,19 +10,24 @@ from dataclasses import dataclass, replace
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import free_letters
 from bilevel_verify.latex.grammar.brackets import arguments
-from bilevel_verify.latex.grammar.cursor import Cursor
+from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
 from bilevel_verify.latex.grammar.derivatives import derivative_name, nabla_of, value_kind
 from bilevel_verify.latex.grammar.doubts import bracketed
 from bilevel_verify.latex.grammar.expressions import expression, raised, whole
 from bilevel_verify.latex.grammar.sets import reals, relation
 from bilevel_verify.latex.notation import Entry
 from bilevel_verify.latex.source.atoms import Atom, atom_of, default_names
-from bilevel_verify.latex.source.structure import Item, Script, flat
+from bilevel_verify.latex.source.structure import Fence, Item, Script, flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import LINES, Kind, Value
 
 FUNCTION_LIKE = frozenset("f g h F G \\varphi \\phi \\Phi \\psi \\Psi".split())
 """Letters that are hardly ever factors before a bracket."""
+
+APPLIED = frozenset({"E", "P", "O", *(rf"\{font}{{{x}}}" for font in ("mathbb", "mathcal", "mathrm") for x in "EPO")})
+"""Expectations, probabilities and orders: without a declaration no bracket after one is a factor."""
+EXPECTED = frozenset({"\\mathbb{E}", "\\mathbb{P}", "\\mathbb{V}"})
+"""Nobody calls a number so: what stands after one is no factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,8 @@ def _chosen(cursor: Cursor, atom: Atom, found: list[Match], item: Item) -> Value
     if functions and (not letters or _applies(cursor, functions[0].entry, letters[0].entry, item)):
         return _applied(cursor, atom, functions[0], item)
     value = _letter(cursor, letters[0], item)
+    if atom.symbol in APPLIED and letters[0].entry.kind == "scalar" and _opens(cursor, "["):
+        raise _operator(cursor, atom, item)
     if not functions and isinstance(value.node, tree.Letter | tree.Index):
         _no_argument(cursor, atom, letters[0].entry.name, item, declared=True, timed=_is_line(value))
     return value
@@ -315,8 +322,41 @@ def _free(cursor: Cursor, atom: Atom, place: int, item: Item) -> Value:
         value = Value(tree.Letter(name, column=column), "scalar")
     cursor.context.named(name, bare.latex(), item.at)
     cursor.place = place
+    if name not in notation.known:
+        _no_operator(cursor, atom, item)
     _no_argument(cursor, atom, name, item)
     return value if atom.sup is None else raised(cursor, value, Script("^", atom.sup, item.at))
+
+
+def _opens(cursor: Cursor, brackets: str) -> bool:
+    after = cursor.look()
+    text = after.left if isinstance(after, Fence) else after.text if isinstance(after, Token) else ""
+    return text != "" and text in brackets
+
+
+def _operator(cursor: Cursor, atom: Atom, item: Item) -> Exception:
+    name = atom.latex()
+    readings = (
+        f"{name} of what follows: declare it as a function",
+        f"{name} times what follows: declare it as a letter",
+    )
+    return cursor.error("ambiguous", f"{name} before an operand", item, readings)
+
+
+def _no_operator(cursor: Cursor, atom: Atom, item: Item) -> None:
+    """Ask of ``E[X]``, ``O(n)`` and ``x^T``, where nobody said that these letters are numbers.
+
+    Raises
+    ------
+    LatexError : it is one.
+    """
+    if (_opens(cursor, "([") and atom.symbol in APPLIED) or (
+        atom.symbol in EXPECTED and begins_operand(cursor, cursor.look())
+    ):
+        raise _operator(cursor, atom, item)
+    if atom.sup is not None and flat(atom.sup) == "T" and "T" not in cursor.context.notation.known:
+        readings = ("a transpose, written with \\top", "a power: name T among the letters")
+        raise cursor.error("ambiguous", "T above a letter", item, readings)
 
 
 def _is_line(value: Value) -> bool:
