@@ -246,7 +246,7 @@ class Evidence:
         elif inside in ("", "script"):
             sides = list(_sides(items))
             self._members(source, sides, at)
-            for number, (part, before, after) in enumerate(sides) if not inside else []:
+            for number, (part, before, after) in enumerate([] if inside else sides):
                 if number and _dots(sides[number - 1][0]):
                     self._terms(source, part, at, "denominator")  # the end of k = 0, 1, \\dots, K-1
                 member = self._single(source, part)
