@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from bilevel_verify.errors import LatexError
 from bilevel_verify.latex.source.atoms import Atom, atom_of
 from bilevel_verify.latex.source.structure import Environment, Fence, Group, Item, Macro, Script, flat
-from bilevel_verify.latex.source.symbols import FRACTIONS
+from bilevel_verify.latex.source.symbols import DOTS, FRACTIONS
 from bilevel_verify.latex.source.tokens import Source, Token
 
 TRANSPOSES = ("T", "top", "intercal", r"\mathsf{T}")
 MARKS = ("-", "+")
 BARS = {"||": "||", "|": "|", "||(": "||)", "|(": "|)", "dot(": "dot)"}
+LEAST = frozenset({"min", "max", "inf", "sup", "argmin", "argmax"})
 RUNNING = frozenset("i j k l m n p q r s t \\ell \\tau".split())
 
 
@@ -83,6 +84,7 @@ class Evidence:
                 self._inner(source, item, at)
                 if isinstance(item, Token) and item.kind == "operator" and place + 1 < len(items):
                     self._range(items[place + 1])
+                    self._least(source, item, items, place + 1, at)
                 if isinstance(item, Token) and item.kind == "delimiter" and item.text in BARS and place > closed:
                     end = self._bars(source, items, place, at)
                     closed = end if item.text in ("||", "|") else closed
@@ -164,6 +166,14 @@ class Evidence:
         if isinstance(item, Script) and item.kind == "_" and item.items:
             self._runs(item.items[0])
 
+    def _least(self, source: Source, item: Token, items: Sequence[Item], place: int, at: int) -> None:
+        """``\\min_x F(x)``: what has a least value is a number."""
+        while place < len(items) and isinstance(items[place], Script):
+            place += 1
+        atom, after = self._atom(source, items, place) if place < len(items) else (None, place)
+        if item.text in LEAST and atom is not None and bracketed(items, after) is not None:
+            self.trait(atom, "value compared", at)
+
     def _single(self, source: Source, items: Sequence[Item]) -> Atom | None:
         """The one symbol that a stretch consists of."""
         items = [i for i in items if not (isinstance(i, Token) and i.kind in ("space", "gap"))]
@@ -191,8 +201,10 @@ class Evidence:
                     left, ""
                 )
                 self._walk(source, inner, at, inside)
-            case Script(items=inner):
+            case Script(kind=kind, items=inner):
                 self._walk(source, inner, at, "script")
+                if kind == "^" and flat(inner) not in TRANSPOSES:  # of a number or a bracket: 2^{-R}
+                    self._terms(source, inner, at, "denominator")
             case Macro(name=name, arguments=arguments):
                 for number, argument in enumerate(arguments):
                     inside = "denominator" if name in FRACTIONS and number == 1 else "root" if name == "sqrt" else ""
@@ -234,7 +246,9 @@ class Evidence:
         elif inside in ("", "script"):
             sides = list(_sides(items))
             self._members(source, sides, at)
-            for part, before, after in sides if not inside else []:
+            for number, (part, before, after) in enumerate([] if inside else sides):
+                if number and _dots(sides[number - 1][0]):
+                    self._terms(source, part, at, "denominator")  # the end of k = 0, 1, \\dots, K-1
                 member = self._single(source, part)
                 if member is None:
                     if {before, after} & {"<", ">", "<=", ">="} and (value := self._value(source, part)) is not None:
@@ -279,6 +293,13 @@ class Evidence:
             found.append(atom)
             place = after
         yield from found
+
+
+def _dots(items: Sequence[Item]) -> bool:
+    """Whether nothing but dots stands there."""
+    return bool(items) and all(
+        isinstance(item, Token) and item.kind == "command" and item.text in DOTS for item in items
+    )
 
 
 def bracketed(items: Sequence[Item], place: int) -> list[list[Item]] | None:

@@ -328,6 +328,9 @@ def _plain(seen: _Seen) -> tuple[str, str]:
         inherited = _inherited(seen.key, seen.evidence)
         if inherited:
             return inherited, ""
+        bare = seen.evidence.symbols.get((seen.key[0], 0, False, ""))
+        if seen.key[2] and bare is not None and bare.traits["value compared"]:
+            return "scalar", ""  # F^* beside the minimum of F(x)
         if big and len(letter) == 1 and not seen.key[3] and not spoken:
             return "scalar", f"is ${display}$ a number or a matrix?"
     return "scalar", ""

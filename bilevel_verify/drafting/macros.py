@@ -9,11 +9,12 @@ from dataclasses import replace
 from bilevel_verify.drafting.document import Macro
 from bilevel_verify.drafting.positions import FILLER, Piece, Remark, Text
 from bilevel_verify.errors import LatexError
+from bilevel_verify.latex.source.macros import joined
 
 STEPS, LONGEST, MOST = 2_000, 40_000, 2_000
 HEAD = re.compile(
-    r"\\(?P<what>newcommand|renewcommand|providecommand|DeclareRobustCommand|DeclareMathOperator|DeclarePairedDelimiter"
-    r"|def|let|newtheorem)(?P<star>\*?)(?![A-Za-z])\s*"
+    r"\\(?P<what>newcommand|renewcommand|providecommand|DeclareRobustCommand|DeclareMathOperator|DeclarePairedDelimiterX?"
+    r"|(?:New|Renew|Provide|Declare)DocumentCommand|def|let|newtheorem|declaretheorem)(?P<star>\*?)(?![A-Za-z])\s*"
 )
 NAME = re.compile(r"\s*(?:\{\s*\\([A-Za-z@]+)\s*\}|\\([A-Za-z@]+))")
 CALL = re.compile(r"\\([A-Za-z@]+)\*?")
@@ -50,19 +51,20 @@ def optional(text: str, place: int) -> tuple[str, int] | None:
     return None
 
 
-def definitions(text: Text) -> tuple[Text, dict[str, Macro], list[tuple[str, str, str, bool]], list[Remark]]:
+def definitions(text: Text) -> tuple[Text, dict[str, Macro], list[Theorem], list[Remark]]:
     """The text without definitions; macros; ``\\newtheorem``s (environment, title, within, numbered); remarks."""
     macros: dict[str, Macro] = {}
-    theorems: list[tuple[str, str, str, bool]] = []
+    theorems: list[Theorem] = []
     remarks: list[Remark] = []
     body, place = list(text.text), 0
     source = text.text
     while (found := HEAD.search(source, place)) is not None:
         end = found.end()
-        if found["what"] == "newtheorem":
-            parsed = _theorem(source, end, found["star"] != "*")
+        if found["what"] in ("newtheorem", "declaretheorem"):
+            read = _theorem if found["what"] == "newtheorem" else _declared_theorems
+            parsed = read(source, end, found["star"] != "*")
             if parsed is not None:
-                theorems.append(parsed[0])
+                theorems += parsed[0]
                 end = parsed[1]
         else:
             one = _definition(source, found["what"], end)
@@ -94,6 +96,8 @@ def _definition(text: str, what: str, place: int) -> tuple[str, Macro, int] | No
         if parameters is None:
             return None
         count, place = len(parameters[1]) // 2, parameters.end()
+    elif what.endswith("DocumentCommand"):
+        return _document_command(text, name, place)
     elif number := NUMBER.match(text, place):
         count, place = int(number[1]), number.end()
         first = optional(text, place)
@@ -106,11 +110,53 @@ def _definition(text: str, what: str, place: int) -> tuple[str, Macro, int] | No
         return name, Macro(0, None, rf"\operatorname{{{body[0]}}}"), body[1]
     if what == "DeclarePairedDelimiter":
         right = group(text, body[1])
-        return None if right is None else (name, Macro(1, None, rf"\left{body[0]} #1 \right{right[0]}"), right[1])
+        return None if right is None else (name, _paired(1, body[0], "#1", right[0]), right[1])
+    if what == "DeclarePairedDelimiterX":
+        right = group(text, body[1])
+        inner = None if right is None else group(text, right[1])
+        return None if right is None or inner is None else (name, _paired(count, body[0], inner[0], right[0]), inner[1])
     return name, Macro(count, default, body[0].replace(FILLER, "")), body[1]
 
 
-def _theorem(text: str, place: int, numbered: bool) -> tuple[tuple[str, str, str, bool], int] | None:
+def _paired(count: int, left: str, inner: str, right: str) -> Macro:
+    """Delimiters around arguments; ``\\norm[\\big]{x}`` may say how large they are, which is dropped."""
+    shifted = re.sub(r"#([1-8])", lambda m: f"#{int(m[1]) + 1}", inner.replace(r"\delimsize", ""))
+    return Macro(count + 1, "", rf"\left{left} {shifted} \right{right}")
+
+
+def _document_command(text: str, name: str, place: int) -> tuple[str, Macro, int] | None:
+    """``\\NewDocumentCommand{\\norm}{O{2} m}{...}``: mandatory arguments, the first one may have a default."""
+    wanted = group(text, place)
+    body = None if wanted is None else group(text, wanted[1])
+    if wanted is None or body is None:
+        return None
+    spec = re.fullmatch(r"\s*(?:O\s*\{([^{}]*)\})?\s*((?:\+?m\s*)*)", wanted[0])
+    if spec is None:
+        return None
+    return name, Macro(spec[2].count("m") + (spec[1] is not None), spec[1], body[0].replace(FILLER, "")), body[1]
+
+
+Theorem = tuple[str, str, str, bool]
+"""Environment, title, counter and whether it is numbered."""
+
+
+def _declared_theorems(text: str, place: int, _starred: bool) -> tuple[list[Theorem], int] | None:
+    """``\\declaretheorem[name=Claim,sibling=theorem]{claim}``."""
+    options = optional(text, place)
+    names = group(text, options[1] if options else place)
+    if names is None:
+        return None
+    given = dict(re.findall(r"(\w+)\s*=\s*\{?([^,{}]*)\}?", options[0] if options else ""))
+    shared = next((given[key] for key in ("sibling", "numberlike", "sharenumber", "sharecounter") if key in given), "")
+    within = next((given[key] for key in ("numberwithin", "within", "parent") if key in given), "")
+    counter = f"={shared.strip()}" if shared else within.strip()
+    numbered = given.get("numbered", "yes").strip() != "no"
+    found = [name.strip() for name in names[0].split(",")]
+    titles = [given.get("name", given.get("title", name.capitalize())).strip() for name in found]
+    return [(name, title, counter, numbered) for name, title in zip(found, titles, strict=True)], names[1]
+
+
+def _theorem(text: str, place: int, numbered: bool) -> tuple[list[Theorem], int] | None:
     """``\\newtheorem{lemma}[theorem]{Lemma}[section]``."""
     name = group(text, place)
     if name is None:
@@ -121,7 +167,7 @@ def _theorem(text: str, place: int, numbered: bool) -> tuple[tuple[str, str, str
         return None
     within = optional(text, title[1])
     counter = f"={shared[0].strip()}" if shared else within[0].strip() if within else ""
-    return (name[0].strip(), title[0].strip(), counter, numbered), within[1] if within else title[1]
+    return [(name[0].strip(), title[0].strip(), counter, numbered)], within[1] if within else title[1]
 
 
 def written_out(latex: str, macros: Mapping[str, Macro]) -> tuple[str, bool]:
@@ -137,8 +183,7 @@ def written_out(latex: str, macros: Mapping[str, Macro]) -> tuple[str, bool]:
         if found is None:
             return text, changed
         body, end = _call(text, found, macros[found[1]])
-        glue = " " if body[-1:].isalpha() and text[end : end + 1].isalpha() else ""
-        text, place, changed = text[: found.start()] + body + glue + text[end:], found.start(), True
+        text, place, changed = joined(text[: found.start()], body, text[end:]), found.start(), True
         if len(text) > LONGEST:
             raise LatexError(f"\\{found[1]} grows beyond {LONGEST} characters", "too large")
     raise LatexError(f"more than {STEPS} macros; do they call each other?", "too large")

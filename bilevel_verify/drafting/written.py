@@ -13,7 +13,8 @@ from bilevel_verify.latex.source.structure import Item, build
 from bilevel_verify.latex.source.tokens import LIMITS, Source
 
 AWAY = re.compile(
-    r"\\(?:label|tag)\*?\s*\{[^{}]*\}|\\(?:begin|end)\{(?:subequations|small|footnotesize)\}"
+    r"\\(?:label|tag|(?:ref)?stepcounter)\*?\s*\{[^{}]*\}|\\(?:addto|set)counter\s*\{[^{}]*\}\s*\{[^{}]*\}"
+    r"|\\(?:begin|end)\{(?:subequations|small|footnotesize)\}"
     r"|\\(?:IEEEeqnarraynumspace|qedhere|smash|mathstrut)(?![A-Za-z])"
 )
 
@@ -52,7 +53,8 @@ def written(document: Document, formula: Formula) -> Written:
 def _written(document: Document, formula: Formula) -> Written:
     latex = cleaned(formula.clean)
     try:
-        return Written(*written_out(latex, document.macros))
+        latex, changed = written_out(latex, document.macros)
+        return Written(cleaned(latex) if changed else latex, changed)
     except LatexError as error:
         return Written(formula.clean, True, error)
 

@@ -32,14 +32,15 @@ class ProductError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A tree with its kind. ``bound`` are the indices of a big operator at its end, ``open_`` says that the operator
-    took only what stood before the next sign."""
+    """A tree with its kind. ``bound`` are the indices of a big operator at its end; ``mixed`` is a sum of a number and
+    a matrix or vector, which a declaration has not meant."""
 
     node: tree.Node
     kind: Kind
     bound: frozenset[str] = frozenset()
     operator: str = ""
     grouped: bool = False
+    mixed: bool = False
 
 
 def negate(value: Value) -> Value:
@@ -66,6 +67,8 @@ def product(factors: list[Value]) -> Value:
     chain: list[Value] = []
     state: Kind = "scalar"
     kind: Kind = "scalar"
+    if any(f.mixed for f in factors) and any(f.kind in LINES for f in factors):
+        raise ProductError("a sum of a number and a matrix or vector beside another: their order would be lost")
     for factor in factors:
         if factor.kind in PLAIN:
             parts += factor.node.factors if isinstance(factor.node, tree.Multiply) else (factor.node,)
@@ -144,5 +147,6 @@ def added(terms: list[Value]) -> Value:
     if kinds & {"function", "set"} and len(kinds) > 1:
         kind: Kind = "unknown"
     else:
-        kind = kinds.pop() if len(kinds) == 1 else "unknown"
-    return Value(tree.Add(tuple(nodes), column=nodes[0].column), kind)
+        kind = next(iter(kinds)) if len(kinds) == 1 else "unknown"
+    mixed = "scalar" in kinds and bool(kinds & LINES)
+    return Value(tree.Add(tuple(nodes), column=nodes[0].column), kind, mixed=mixed)

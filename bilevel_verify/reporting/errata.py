@@ -6,7 +6,7 @@ through autoescape or :mod:`reporting.mathml`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bilevel_verify.audit.findings.coverage import Line
     from bilevel_verify.audit.findings.finding import Finding
     from bilevel_verify.checks.verdicts.verdict import Row
+    from bilevel_verify.manuscript.fidelity import Row as Quoted
     from bilevel_verify.proofreading.report import Report
     from bilevel_verify.theorems.card import Card
 
@@ -43,7 +44,7 @@ dt { color: var(--soft); margin-top: .6rem; } dd { margin: 0 0 .3rem; } dd ul { 
 
 def write_errata(
     findings: Sequence[Finding], lines: Sequence[Line], cards: Sequence[Card], folder: Path,
-    reports: Mapping[str, Report] | None = None,
+    reports: Mapping[str, Report] | None = None, quoted: Mapping[str, Sequence[Quoted]] | None = None,
 ) -> list[Path]:  # fmt: skip
     """Write ``errata-PAPER.html`` and ``.md`` for each card, its scripts and instance files; the paths of the HTML.
 
@@ -56,16 +57,20 @@ def write_errata(
     cards : the papers.
     folder : where the pages go; created if it is not there.
     reports : key of a card -> what the proofreader found in its paper.
+    quoted : key of a card -> its quotations beside the print, from :func:`quotations`.
 
     Raises
     ------
     InputError : the folder cannot be written.
     """
+    quoted = quotations(cards) if quoted is None else quoted
     pages, found = [], {}
     for card in cards:
         mine, report = [f for f in findings if f.row.paper == card.key], (reports or {}).get(card.key)
         entries = found[card.key] = errata(card, mine, report)
-        text = _page(card, mine, [line for line in lines if line.paper == card.key], report, entries)
+        text = _page(
+            card, mine, [line for line in lines if line.paper == card.key], report, entries, quoted.get(card.key, ())
+        )
         path = folder / f"errata-{slug(card.key)}.html"
         files = {path.name: text, path.with_suffix(".md").name: errata_markdown(card, entries, _counts(mine))}
         _write(folder, files | {name: content for entry in entries for name, content in entry.files.items()})
@@ -87,12 +92,21 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
 
 def errata_page(card: Card, findings: Sequence[Finding], lines: Sequence[Line], report: Report | None = None) -> str:
     """One page as text; ``report`` is what the proofreader found, or None."""
-    return _page(card, findings, lines, report, errata(card, findings, report))
+    quoted = quotations([card]).get(card.key, ())
+    return _page(card, findings, lines, report, errata(card, findings, report), quoted)
+
+
+def quotations(cards: Iterable[Card]) -> dict[str, list[Quoted]]:
+    """Key of a card whose paper's print is there -> its quotations beside the print."""
+    from bilevel_verify.manuscript import fidelity, has_print, load_print
+
+    return {card.key: fidelity(card, load_print(card.key)) for card in cards if has_print(card.key)}
 
 
 def _page(
-    card: Card, findings: Sequence[Finding], lines: Sequence[Line], report: Report | None, found: Sequence[Erratum]
-) -> str:
+    card: Card, findings: Sequence[Finding], lines: Sequence[Line], report: Report | None, found: Sequence[Erratum],
+    quoted: Sequence[Quoted],
+) -> str:  # fmt: skip
     import jinja2
     from markupsafe import Markup
 
@@ -118,7 +132,7 @@ def _page(
         unread=len(report.unread) if report is not None else 0,
         not_read=list(report.unread) if report is not None else [],
         lines=[_line(line) for line in lines],
-        **_quotations(card),
+        **_quotations(quoted),
     )
 
 
@@ -126,13 +140,12 @@ def _counts(findings: Sequence[Finding]) -> str:
     return str(count_of(f.row.to_dict() for f in findings))
 
 
-def _quotations(card: Card) -> dict[str, object]:
-    """The quotations of a card whose paper's print is there: counts, and those that are not simply what is judged."""
+def _quotations(rows: Sequence[Quoted]) -> dict[str, object]:
+    """The quotations of a card: counts, and those that are not simply what is judged."""
     from markupsafe import Markup
 
-    from bilevel_verify.manuscript import counts, fidelity, has_print, load_print
+    from bilevel_verify.manuscript import counts
 
-    rows = fidelity(card, load_print(card.key)) if has_print(card.key) else []
     shown = [
         {
             "outcome": row.outcome,
@@ -143,8 +156,8 @@ def _quotations(card: Card) -> dict[str, object]:
         for row in rows
         if not row.outcome.startswith(("same", "quoted"))
     ]
-    quoted = ", ".join(f"{n} {outcome}" for outcome, n in counts(rows).items())
-    return {"quotations": shown, "quoted": quoted}
+    summed = ", ".join(f"{n} {outcome}" for outcome, n in counts(rows).items())
+    return {"quotations": shown, "quoted": summed}
 
 
 def _entry(number: int, one: Erratum) -> dict[str, object]:

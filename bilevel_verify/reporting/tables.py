@@ -156,6 +156,10 @@ def markdown(document: Json, count: int = 100) -> str:
         "",
         f"{text_of(summary)}.",
     ]
+    for one in document.get("quotations") or []:
+        found = ", ".join(f"{n} {word}" for word, n in one["counts"].items())
+        wrong = [f"{row['outcome']}: {row['statement']} {row['part']}" for row in one["wrong"]]
+        out += ["", f"Quotations of {one['paper']} beside its print: {'; '.join([found, *wrong])}."]
     if document["command"]:
         out += ["", "Repeat with `" + document["command"].replace("`", "'") + "`."]
     if statements:

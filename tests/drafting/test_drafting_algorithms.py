@@ -108,6 +108,72 @@ def test_lines_of_algorithmic_and_of_a_numbered_list_are_the_same_steps(tmp_path
     assert one.inputs == ("x", "eta", "K")
 
 
+BRACED = r"""
+\caption{A method with $m$ steps}\label{alg}
+\SetKwInOut{Input}{In}
+\KwIn{$x_0$, $\eta>0$, $K$}
+$y_0\gets x_0$\;
+\For{$k=0,\dots,K-1$}{
+  $x_{k+1}\gets y_k-\eta g_k$\tcp*{a step with $\eta=3$}
+  \uIf{$x_k\le 1$}{$a_k\gets 1$\;}
+  \ElseIf{$x_k\le 2$}{$a_k\gets 2$\;}
+  \Else{$a_k\gets 3$\;}
+  \eIf{$x_{k+1}\le x_k$}{
+    \Return $x_{k+1}$\;
+  }{
+    $y_{k+1}\gets x_{k+1}$\;
+  }
+}
+\Repeat{$b\ge 4$}{$b\gets b+1$\;}
+\Return{$x_K$}
+"""
+
+
+def test_blocks_in_braces_are_steps(tmp_path: Path) -> None:
+    path = tmp_path / "paper.tex"
+    path.write_text(f"\\begin{{algorithm}}[t]{BRACED}\\end{{algorithm}}\n{TEXT}", encoding="utf-8")
+    one = draft(path).algorithms[0]
+    assert (
+        re.sub(r"  # \d+", "", one.text)
+        == """\
+y[0] = x[0]
+for k in range(0, K):
+    x[k + 1] = y[k] - eta*g[k]
+    if x[k] <= 1:
+        a[k] = 1
+    else:
+        if x[k] <= 2:
+            a[k] = 2
+        else:
+            a[k] = 3
+    if x[k + 1] <= x[k]:
+        return x[k + 1]
+    else:
+        y[k + 1] = x[k + 1]
+while True:
+    b = b + 1
+    if b >= 4:
+        break
+return x[K]
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "last"),
+    [
+        (r"\Ensure $x_K$", "return x[K]  # input"),  # put out at the end, not before the lines that assign it
+        (r"\Ensure a point with $\epsilon$", "    x[k + 1] = eta*x[k]  # 2"),
+        (r"\Require $x_0$", "    x[k + 1] = eta*x[k]  # 2"),
+    ],
+)
+def test_outputs_in_the_head_are_those_of_the_end(tmp_path: Path, head: str, last: str) -> None:
+    lines = (head, r"\For{$k=0,\dots,K-1$} \Comment{with $\eta=2$}", r"\State $x_{k+1}=\eta x_k$", r"\EndFor")
+    text = drafted(tmp_path, *lines).algorithms[0].text
+    assert text.splitlines()[-1] == last
+    assert text.startswith("for k in range(0, K):")
+
+
 @pytest.mark.parametrize(
     ("line", "steps"),
     [

@@ -64,6 +64,13 @@ def test_a_letter_without_a_printed_range_carries_no_refutation(
     assert rows(tmp_path, lemma(hypotheses, display)) == wanted
 
 
+@pytest.mark.parametrize("operator", [r"\mathbb{E}", r"\mathbb{E}_t", "E", r"\mathbb{P}"])
+def test_an_expectation_is_no_factor(tmp_path: Path, operator: str) -> None:
+    """``E[X^2] = E[X] X`` is no identity."""
+    text = lemma("Let $X>0$.", rf"{operator}[X^2]={operator}[X]X, \quad {operator}[X+1]={operator}[X]+1, \quad X\le 2X")
+    assert rows(tmp_path, text) in ({}, {"X <= 2*X": "holds"})
+
+
 def test_the_authors_range_counts_as_printed(tmp_path: Path) -> None:
     text = lemma("", r"a \ge 2a")
     assert rows(tmp_path, text) == {"a >= 2*a": "undecided"}

@@ -13,6 +13,8 @@ from bilevel_verify.drafting.latex_source import read_latex_source
 from bilevel_verify.drafting.macros import written_out
 from bilevel_verify.drafting.markdown_source import read_markdown_source
 from bilevel_verify.errors import InputError, LatexError
+from bilevel_verify.language import to_text
+from bilevel_verify.latex import read_latex
 
 LATEX = r"""
 \newtheorem{thm}{Theorem}[section]
@@ -109,6 +111,42 @@ def test_macros_with_arguments_and_defaults_are_written_out() -> None:
     }
     assert written_out(r"\norm{x}\half\half[3]\R x", macros) == (r"\|x\|\frac{1}{2}\frac{3}{2}\mathbb{R} x", True)
     assert written_out("x", macros) == ("x", False)
+
+
+def test_a_command_at_the_end_of_a_macro_does_not_swallow_the_letter_of_the_next_one() -> None:
+    macros = {"defeq": Macro(0, None, r"\coloneqq"), "Lg": Macro(0, None, "L_g")}
+    assert written_out(r"\ell\defeq\Lg", macros)[0] == r"\ell\coloneqq L_g"
+    assert read_latex(r"a\defeq\Lg", macros={"defeq": r"\coloneqq", "Lg": "L_g"}).text == "a := L_g"
+
+
+DEFINED = r"""
+\DeclarePairedDelimiter{\norm}{\lVert}{\rVert}
+\DeclarePairedDelimiterX{\ip}[2]{\langle}{\rangle}{#1,#2}
+\NewDocumentCommand{\half}{O{2} m}{\frac{#2}{#1}}
+\newcommand\numberthis{\addtocounter{equation}{1}\tag{\theequation}}
+\declaretheorem[numberwithin=section]{theorem}
+\declaretheorem[sibling=theorem,name=Lemma]{lm}
+\begin{document}
+\section{First}
+\begin{theorem} Let $\half{a}\ge\half[4]{a}$. \end{theorem}
+\begin{lm} \begin{align*} \norm[\big]{x}+\norm*{y} &\le 1+\ip{x}{y} \numberthis\label{e} \end{align*} \end{lm}
+\end{document}
+"""
+
+
+def test_definitions_of_the_packages_that_papers_use(tmp_path: Path) -> None:
+    found = draft(paper(tmp_path, DEFINED))
+    assert [u.name for u in found.reader.document.units if u.kind != "text"] == ["Theorem 1.1", "Lemma 1.2"]
+    assert [f"{to_text(p.left)} {p.op} {to_text(p.right)}" for p in found.reader.printed] == [
+        "a/2 >= a/4",
+        "norm(x) + norm(y) <= 1 + dot(x, y)",
+    ]
+    assert not [r for r in found.remarks if r.reason != "steps"]
+
+
+def test_a_least_value_and_an_exponent_are_numbers(tmp_path: Path) -> None:
+    text = r"We solve $\min_x F(x)$, with $F^*=F(x^*)$. After $R$ rounds $F(x_R)-F^*\le 2^{-R}$ for $k=0,\dots,D-1$."
+    assert [q.text for q in draft(paper(tmp_path, text)).questions if q.sort == "kind"] == []
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,23 @@ FIELDS = Notation.from_table(
         "functions": TABLE["functions"] + " KL=KL:2 Var=Var:1 tr=trace:1",
     }
 )
+PAPERS = Notation.from_table(
+    {
+        "indices": "i j k l t s",
+        "norms": {"1": "norm1", r"\infty": "norm_inf"},
+        "letters": r"""e=E \pi=pi a b c h r n m d N T K \alpha \beta \gamma \delta \epsilon \eta \theta \kappa \lambda
+            \mu \nu \rho \sigma \tau \omega \zeta \Delta L M R C C_0 C_1 c_1 c_2 \hat{\sigma}=sig_hat \bar{X}=X_bar
+            \bar{Y}=Y_bar \bar{\mu}=mu_bar \hat{\theta}=th_hat \theta^*=th_star f^*=f_star \sigma_0 L_0 L_1
+            L_{\max}=L_max \gamma_{\min}=gam_min \lambda'=lam_p""",
+        "vectors": "u v x^*=x_star",
+        "matrices": r"A B P Q \Sigma=Sig \mathbf{X}=Xb \mathbf{K}=Kb I",
+        "sequences": r"""X Y W p q \gamma=gam_s \eta=eta_s \lambda=lam_s \sigma=sig_s \mu=mu_s \alpha=al_s \beta=be_s
+            h=h_s t=tt a=ac \Delta=De \hat{y}=yh""",
+        "vector_sequences": "x y w g=gs",
+        "functions": r"""f F \psi=psi \phi=phi \ell=loss:2 \mathrm{KL}=KL:2 \mathrm{Var}=Var:1 \operatorname{tr}=trace:1
+            \lambda_{\min}=lambda_min:1 \lambda_{\max}=lambda_max:1""",
+    }
+)
 
 
 def _seeded(name: str) -> np.random.Generator:
@@ -49,6 +66,13 @@ class Sequence:
         key = index if isinstance(index, tuple) else (index,)
         drawn = _seeded(f"{self.name}{[round(i) for i in key]}").normal(size=self.shape)
         return float(abs(drawn) + self.offset) if self.shape == () else drawn
+
+
+class Share(Sequence):
+    """Entries between 0 and 1."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return 1 / (1 + super().__getitem__(index))
 
 
 def function(name: str) -> Callable[..., Any]:
@@ -97,6 +121,61 @@ def environment(seed: int) -> dict[str, Any]:
     found |= {"n": 6, "m": 3, "d": 3, "tau": float(draw.uniform(0.3, 2)), "trace": np.trace}
     found |= {"KL": lambda a, b: a * math.log(a / b) + b - a, "Var": lambda a: a * a + math.sin(a)}
     return found | {"math": math, "np": np, "norm": np.linalg.norm}
+
+
+def _integral(body: Callable[[float], Any], low: float, high: float) -> Any:
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    half, middle = (high - low) / 2, (low + high) / 2
+    return half * sum(w * body(half * p + middle) for p, w in zip(nodes, weights, strict=True))
+
+
+HELPERS: dict[str, Any] = {
+    "math": math,
+    "np": np,
+    "norm": np.linalg.norm,
+    "sq": math.sqrt,
+    "ln": math.log,
+    "exp": math.exp,
+    "inv": np.linalg.inv,
+    "eig": np.linalg.eigvalsh,
+    "C_": math.comb,
+    "fact": math.factorial,
+    "mp": np.linalg.matrix_power,
+    "quad": _integral,
+    "Su": lambda f, a, b: sum(f(q) for q in range(a, b + 1)),
+    "Pr": lambda f, a, b: math.prod(f(q) for q in range(a, b + 1)),
+}
+"""Short names for sums, products and integrals written by hand."""
+
+
+def papers(seed: int) -> dict[str, Any]:
+    """Names -> values for the notation ``PAPERS``."""
+    draw = np.random.default_rng(seed)
+    positive = """a b c h r mu nu rho sigma tau omega zeta Delta L M R C C_0 C_1 c_1 c_2 sig_hat X_bar Y_bar mu_bar
+        f_star sigma_0 L_0 L_1 L_max gam_min lam lam_p eta"""
+    found: dict[str, Any] = {name: float(draw.uniform(0.3, 2)) for name in positive.split()}
+    found |= {n: float(draw.uniform(0.1, 0.9)) for n in "alpha beta gamma delta eps theta th_hat th_star".split()}
+    found |= {"kappa": float(draw.uniform(1.2, 3)), "pi": math.pi, "I": np.eye(DIMENSION)}
+    found |= {"n": 6, "m": 3, "d": 3, "N": 8, "T": 7, "K": 5, "k": 4, "i": 1, "j": 2, "l": 2, "t": 3, "s": 2}
+    found |= {name: draw.normal(size=DIMENSION) for name in "x0 y0 u v x_star w0 gs0".split()}
+    found |= {name: draw.normal(size=(DIMENSION, DIMENSION)) for name in "A B Xb".split()}
+    for name in "P Q Sig Kb".split():
+        square = draw.normal(size=(DIMENSION, DIMENSION))
+        found[name] = square @ square.T + np.eye(DIMENSION)
+    numbers = "X Y W p q gam_s eta_s lam_s sig_s mu_s h_s tt ac De yh"
+    found |= {name: Sequence(f"{name}{seed}", (), 0.5) for name in numbers.split()}
+    found |= {name: Share(f"{name}{seed}", (), 0.5) for name in ("al_s", "be_s")}
+    found |= {name: Sequence(f"{name}{seed}", (DIMENSION,), 0.0) for name in "x y w gs".split()}
+    found |= {name: function(name) for name in "f F psi phi loss grad_f grad_phi".split()}
+    found |= {
+        "trace": np.trace,
+        "lambda_max": lambda a: np.linalg.eigvalsh(a)[-1],
+        "Var": lambda a: a * a + math.sin(a),
+    }
+    found |= {"KL": lambda a, b: a * math.log(a / b) + (1 - a) * math.log((1 - a) / (1 - b))}
+    found |= {"norm1": lambda a: np.abs(a).sum(), "norm_inf": lambda a: np.abs(a).max()}
+    hessian = function("hess_f")
+    return found | HELPERS | {"hess_f": lambda a: hessian(a) + hessian(a).T}
 
 
 BINARY: dict[str, Callable[[Any, Any], bool]] = {
@@ -193,11 +272,8 @@ def _call(node: tree.Call, names: dict[str, Any]) -> Any:
     if name == "integral" and isinstance(last, tree.Tuple):
         index, low, high = last.items
         assert isinstance(index, tree.Letter)
-        nodes, weights = np.polynomial.legendre.leggauss(60)
-        a, b = value(low, names), value(high, names)
-        points = (b - a) / 2 * nodes + (a + b) / 2
-        held = [w * value(arguments[0], {**names, index.name: p}) for p, w in zip(points, weights, strict=True)]
-        return (b - a) / 2 * sum(held)
+        ends = value(low, names), value(high, names)
+        return _integral(lambda point: value(arguments[0], {**names, index.name: point}), *ends)
     if name == "Piecewise":
         return next(
             value(b.items[0], names) for b in arguments if isinstance(b, tree.Tuple) and value(b.items[1], names)

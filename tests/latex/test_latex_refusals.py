@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bilevel_verify.errors import LatexError
-from bilevel_verify.latex import REASONS, Notation, read_latex
+from bilevel_verify.language import to_text
+from bilevel_verify.latex import REASONS, Notation, read_formula, read_latex
 from tests.latex.evaluation import NOTATION
 
 pytestmark = pytest.mark.fast
@@ -22,6 +23,7 @@ CASES = [
     ("unbalanced", r"\text{where a", 1),
     ("macro", r"a+\foo b", 3),
     ("macro", r"a\pound b", 2),
+    ("macro", r"(a\foo b)", 3),
     ("letter", r"a+q", 3),
     ("letter", r"\bar{a}", 1),
     ("letter", r"L_h", 1),
@@ -51,6 +53,7 @@ CASES = [
     ("kind", r"xy", 2),
     ("kind", r"x^2", 1),
     ("kind", r"a/x", 2),
+    ("kind", r"\mathbf{B}(a+\mathbf{A})^{-1}\mathbf{B}", 38),
     ("kind", r"\log x", 1),
     ("kind", r"\mathbf{A}x\mathbf{A}x", 22),
     ("syntax", r"a\$b", 2),
@@ -79,6 +82,11 @@ OPEN = [
     (r"\frac{da}{da}", "derivative", "quotient"),
     ("(a+b)!!", "double", "factorial of"),
     ("a(b)", "applied", "times"),
+    (r"\sum_{i<j\le k}Z_iZ_j", "runs, too", "is given"),
+    (r"50\%a", "hundredths", "remainder"),
+    ("Z_{(k)}", "an index", "order statistic"),
+    ("x(t+1)", "applied", "times"),
+    ("Z_k(a)", "applied", "times"),
     (r"\mathbf{A}(x)^T", "", ""),
 ]
 
@@ -122,6 +130,14 @@ FREE = [
     "x1^2",
     "e^x",
     r"f(x,y)\le 1",
+    "E[X^2]",
+    r"\mathbb{E}(X+1)^2",
+    r"\mathbb{E}\|X\|^2",
+    r"X\,\mathbb{E}_t X",
+    r"P(1-x)",
+    r"O(n\log n)",
+    r"\mathcal{O}(n+1)",
+    "x^Ty",
 ]
 
 
@@ -130,6 +146,14 @@ def test_without_a_notation_what_looks_like_a_function_or_a_name_is_asked(latex:
     with pytest.raises(LatexError) as caught:
         read_latex(latex)
     assert caught.value.reason == "ambiguous"
+
+
+def test_letters_that_are_named_are_numbers() -> None:
+    names = ("P", "T", "r", "E")
+    node, _ = read_formula("P(1+r)^T", names)
+    assert to_text(node) == "P*(1 + r)**T"
+    assert to_text(read_formula("r^T", names)[0]) == "r**T"
+    assert to_text(read_formula("E(1+r)^2", names)[0]) == "E*(1 + r)**2"
 
 
 def test_two_symbols_that_would_share_a_name() -> None:

@@ -13,22 +13,22 @@ import pytest
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.latex import read_latex
-from tests.latex.evaluation import FIELDS, NOTATION, environment, value
+from tests.latex.evaluation import FIELDS, NOTATION, PAPERS, environment, papers, value
 
-LINES = [
-    tuple(line.split(" => "))
-    for name in ("formulas.txt", "formulas_other.txt")
-    for line in Path(__file__).with_name(name).read_text(encoding="utf8").splitlines()
-    if line and not line.startswith("#")
-]
+
+def pairs(*names: str) -> list[tuple[str, str]]:
+    """LaTeX and what it is by hand."""
+    lines = [line for name in names for line in Path(__file__).with_name(name).read_text("utf8").splitlines()]
+    parts = [line.split(" => ") for line in lines if line and not line.startswith("#")]
+    return [(latex, hand) for latex, hand in parts]
+
+
+LINES = pairs("formulas.txt", "formulas_other.txt")
 VALUED = [(latex, hand) for latex, hand in LINES if hand != "None"]
 POINTS = [environment(seed) for seed in (1, 2, 3)]
-
-ATTACKED = [
-    tuple(line.split(" => "))
-    for line in Path(__file__).with_name("formulas_fields.txt").read_text(encoding="utf8").splitlines()
-    if line and not line.startswith("#")
-]
+ATTACKED = pairs("formulas_fields.txt")
+PRINTED = pairs("formulas_papers.txt")
+PRINTED_POINTS = [papers(seed) for seed in (1, 2, 3)]
 
 pytestmark = pytest.mark.fast
 
@@ -81,3 +81,26 @@ def test_a_formula_of_another_field_is_read_as_it_is_meant_or_refused(latex: str
         assert np.shape(found) == np.shape(expected) or np.size(expected) == 1
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     assert read_latex(reading.latex(), FIELDS).statements == reading.statements, reading.latex()
+
+
+def test_the_set_of_printed_formulas_is_large_enough() -> None:
+    assert len({latex for latex, _ in PRINTED}) == len(PRINTED)
+    assert sum(hand != "None" and hand[0] != "?" for _, hand in PRINTED) >= 750
+
+
+@pytest.mark.parametrize(("latex", "hand"), PRINTED, ids=[latex for latex, _ in PRINTED])
+def test_every_member_of_a_printed_chain_is_read_as_it_is_meant_or_the_chain_is_refused(latex: str, hand: str) -> None:
+    if hand == "None" or hand[0] == "?":
+        with pytest.raises(LatexError):
+            _ = read_latex(latex, PAPERS).tree
+        return
+    reading = read_latex(latex, PAPERS)
+    (statement,) = reading.statements
+    hands = hand.split(" ~ ")
+    assert len(hands) == len(statement.members)
+    for names in PRINTED_POINTS:
+        for written, member in zip(hands, statement.members, strict=True):
+            expected, found = eval(written, dict(names)), value(member, names)
+            assert np.shape(found) == np.shape(expected) or np.size(expected) == 1
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+    assert read_latex(reading.latex(), PAPERS).statements == reading.statements, reading.latex()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
 import pytest
 
 import bilevel_verify as bv
 from bilevel_verify.cli import main
+from bilevel_verify.cli.commands.auditing import _write
 from bilevel_verify.errors import InputError
+from bilevel_verify.installation import theory_directory
 from bilevel_verify.language import parse
 from bilevel_verify.manuscript import BAD, OUTCOMES, counts, fidelity, load_print, read_print
 from bilevel_verify.manuscript.comparing import Relation, same, same_relation
@@ -17,7 +21,9 @@ from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.formulas import PROOF
 from bilevel_verify.manuscript.quotation import canonical, quoted
 from bilevel_verify.manuscript.relations import combined
+from bilevel_verify.reporting.schema import problems_with
 from bilevel_verify.theorems.card import Card, Inequality
+from bilevel_verify.theorems.library import load_card
 
 KEYS = ("agm-bio", "fsba", "ragd-gs", "rahgd", "restarted-agd-hb")
 FORMULAS = {"agm-bio": 269, "fsba": 492, "ragd-gs": 298, "rahgd": 490, "restarted-agd-hb": 344}
@@ -223,3 +229,27 @@ def test_the_command_with_a_card_and_a_print_of_ones_own(
     assert "mine: 1 same tree, 1 differs" in out
     assert main(["fidelity", "mine.toml"]) == 2
     assert "give a file with --print" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_quotation_that_no_page_prints_is_told_wherever_quotations_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (theory_directory() / "agm-bio.toml").read_text("utf8")
+    printed = r"g_k-g^*\le\frac{2L_g\|\mathbf x_0-\mathbf x^*\|^2}{(k+1)^2}"
+    assert printed in text
+    path = tmp_path / "agm-bio.toml"
+    path.write_text(text.replace(printed, printed.replace("2L_g", "3L_g"), 1), encoding="utf8")
+    notation = tmp_path / "notation"
+    notation.mkdir()
+    (notation / "agm-bio.toml").write_bytes((theory_directory() / "notation" / "agm-bio.toml").read_bytes())
+    told = "not in the print"
+    assert main(["fidelity", str(path), "--print", str(theory_directory() / "print" / "agm-bio.toml")]) == 1
+    assert f"1 {told}" in capsys.readouterr().out
+    main(["list", "--show", f"{path}/condition-8", "--fidelity"])
+    assert f"outcome: {told}" in capsys.readouterr().out
+    _write([], [], [load_card(str(path))], tmp_path / "out", {})
+    assert f"{told}: condition-8 below" in (tmp_path / "out" / "report.md").read_text("utf8")
+    for name in ("index.html", "errata-agm-bio.html"):
+        assert told in (tmp_path / "out" / name).read_text("utf8")
+    assert problems_with(json.loads((tmp_path / "out" / "report.json").read_text("utf8"))) == []

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bilevel_verify.audit.findings.levels import Levels
     from bilevel_verify.checks.verdicts.verdict import Row
     from bilevel_verify.drafting.draft import Draft
+    from bilevel_verify.manuscript.fidelity import Row as Quoted
     from bilevel_verify.proofreading.report import Report
     from bilevel_verify.theorems.card import Card
 
@@ -353,6 +354,16 @@ class _Progress:
             sys.stderr.flush()
 
 
+def _quotations(quoted: Mapping[str, Sequence[Quoted]]) -> list[dict[str, object]]:
+    """How the quotations of each card compare with its print, and those that are wrong."""
+    from bilevel_verify.manuscript import BAD, counts
+
+    return [
+        {"paper": key, "counts": counts(rows), "wrong": [row.to_dict() for row in rows if row.outcome in BAD]}
+        for key, rows in quoted.items()
+    ]
+
+
 def _write(
     findings: Sequence[Finding],
     lines: Sequence[Line],
@@ -362,13 +373,15 @@ def _write(
 ) -> None:
     """The report of the findings, an errata page for each paper and the independent scripts of the refutations."""
     from bilevel_verify.reporting.build import build
-    from bilevel_verify.reporting.errata import script_name, write_errata
+    from bilevel_verify.reporting.errata import quotations, script_name, write_errata
     from bilevel_verify.reporting.write import write_document
 
     what = ", ".join(card.key for card in cards) or "nothing"
     answer = {"statement": what, "problem": None, "rows": [f.row.to_dict() for f in findings]}
-    page = write_document(build([answer], title=f"Audit of {what}", command="bilevel-verify audit"), folder)
-    pages = write_errata(findings, lines, cards, folder, reports)
+    document = build([answer], title=f"Audit of {what}", command="bilevel-verify audit")
+    quoted = quotations(cards)
+    page = write_document(document | {"quotations": _quotations(quoted)}, folder)
+    pages = write_errata(findings, lines, cards, folder, reports, quoted)
     try:
         for finding in findings:
             if finding.script:

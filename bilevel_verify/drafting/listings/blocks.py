@@ -6,7 +6,7 @@ What is not understood ends the reading of that algorithm with the line and the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -31,6 +31,8 @@ from bilevel_verify.drafting.listings.lines import (
     lines_of,
     mended,
     split_then,
+    unbraced,
+    without_comments,
 )
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
@@ -65,7 +67,8 @@ def understood(listing: Listing, notation: Notation) -> Printed:
     ------
     NotUnderstood : a formula that could not be read, a loop whose range cannot be told, blocks that do not close.
     """
-    listing = replace(listing, parts=tuple(mended(listing.parts, notation)))
+    parts = tuple(unbraced(tuple(without_comments(listing.parts))))
+    listing = replace(listing, parts=tuple(mended(parts, notation)))
     lines = list(lines_of(listing))
     reader = _Blocks(lines)
     for sentence in header(listing):
@@ -73,17 +76,26 @@ def understood(listing: Listing, notation: Notation) -> Printed:
     statements = reader.block(frozenset())
     if reader.place < len(lines):
         raise NotUnderstood(f"line {lines[reader.place].label}: closes what was never opened")
-    walked = script.Program(tuple(statements), "").walk()
+    walked = list(script.Program(tuple(statements), "").walk())
     targets = [t for s in walked if isinstance(s, script.Assign) for t in s.targets]
     entries = Entries(notation, frozenset(t.base for t in targets if isinstance(t, tree.Index)))
+    lines_read = [entries.statement(s) for s in statements]
+    if not any(isinstance(s, script.Return) for s in walked):
+        lines_read += _put_out([entries.statement(s) for s in reader.outputs], targets)
     return Printed(
-        script.Program(tuple(entries.statement(s) for s in statements), ""),
+        script.Program(tuple(lines_read), ""),
         frozenset(reader.inputs),
         frozenset(reader.sequences),
         tuple(reader.conditions),
         tuple(dict.fromkeys(name for n in reader.named if (name := entries.name(n)))),
         tuple(reader.passed),
     )
+
+
+def _put_out(outputs: list[script.Statement], targets: Sequence[tree.Node]) -> list[script.Statement]:
+    """Outputs that the head of a listing names, as its last line, where lines assign them."""
+    known = {n for t in targets for n in _outer(t)}
+    return [s for s in outputs if isinstance(s, script.Return) and all(set(_outer(v)) & known for v in s.values)]
 
 
 @dataclass
@@ -176,6 +188,7 @@ class _Blocks:
     conditions: list[tree.Node] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
+    outputs: list[script.Statement] = field(default_factory=list)
 
     def take(self, formula: Told) -> None:
         """What a formula of an input names; of a relation its first side."""
@@ -216,6 +229,9 @@ class _Blocks:
             case "if":
                 return [self._if(line)]
             case "return":
+                if line.label == "input" and self.place < len(self.lines):  # \Ensure before the lines that do it
+                    self.outputs += self.returned(line)
+                    return []
                 return self.returned(line)
             case "input":
                 return self._taken(line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -20,7 +20,7 @@ LINE = re.compile(rf"\\(?P<command>{COMMANDS})(?![A-Za-z])|(?:\A|\n)[ \t]*(?:(?P
 ONE_LINE = re.compile(r"\\State(?=\s*\\Return)", re.I)
 UNNUMBERED = frozenset({"require", "ensure", "statex", "input", "output", "kwin", "kwout", "kwdata", "kwresult"})
 """Commands whose lines have no number in ``algorithmic`` and its kin."""
-MARKUP = re.compile(r"\\(?:caption|label|begin|end|Comment|tcp|vspace)\*?\s*(?:\[[^\]]*\])?\{[^{}]*\}(?:\[\d\])?", re.I)
+MARKUP = re.compile(r"\\(?:caption|label|begin|end|vspace)\*?\s*(?:\[[^\]]*\])?\{[^{}]*\}(?:\[\d\])?", re.I)
 KEYWORDS = (
     ("else if", "elif"), ("elseif", "elif"), ("elsif", "elif"), ("elif", "elif"), ("else", "else"), ("end", "end"),
     ("for", "for"), ("while", "while"), ("if", "if"), ("repeat", "repeat"), ("until", "until"), ("return", "return"),
@@ -30,6 +30,13 @@ KEYWORDS = (
 NAMES = {"forall": "for", "foreach": "for", "kwin": "input", "kwdata": "input", "kwout": "return", "kwresult": "return",
          "state": "", "statex": "", "endfor": "end", "endforall": "end", "endwhile": "end", "endif": "end",
          "elseif": "elif", "elsif": "elif", "require": "input", "ensure": "return", "output": "return"}  # fmt: skip
+COMMENTS = frozenset({"Comment", "tcp", "tcc", "LComment"})
+BRACED = re.compile(r"\\(?:;|(?:eIf|[ul](?:If|ElseIf|Else)|KwTo|SetK\w+|SetAlgo\w+)(?![A-Za-z]))")
+"""What only the lines of ``algorithm2e`` have: blocks in braces, ``\\;`` behind a line."""
+PIECE = re.compile(r"\\(?P<command>[A-Za-z]+)\*?|(?P<stop>\\;)|(?P<brace>[{}])|(?P<text>\\.|[^\\{}]+|\\)", re.DOTALL)
+ENDS = {"If": "EndIf", "ElseIf": "EndIf", "Else": "EndIf", "For": "EndFor", "ForEach": "EndFor", "ForAll": "EndFor",
+        "While": "EndWhile"}  # fmt: skip
+GOES_ON = re.compile(r"\s*\\[ul]?Else(?:If)?(?![A-Za-z])")
 LEAVES = re.compile(r"\b(?:break|stop|terminate|exit)\b", re.I)
 
 
@@ -111,6 +118,120 @@ def mended(parts: tuple[str | Told, ...], notation: Notation) -> Iterator[str | 
                 one, place = Row(latex, read_latex(latex, notation).statements), place + 2
         yield one
         place += 1
+
+
+def without_comments(parts: Sequence[str | Told]) -> Iterator[str | Told]:
+    """The parts without ``\\Comment{...}`` and its kin, with the formulas in them."""
+    depth = 0
+    opens = re.compile(rf"\\(?:{'|'.join(COMMENTS)})\*?\s*(?:\[[^\]]*\])?\s*\{{|[{{}}]")
+    for part in parts:
+        if not isinstance(part, str):
+            if depth == 0:
+                yield part
+            continue
+        kept, place = [], 0
+        for found in opens.finditer(part):
+            if depth == 0 and len(found[0]) > 1:
+                kept.append(part[place : found.start()])
+                depth = 1
+            elif depth:
+                depth += 1 if found[0].endswith("{") else -1
+                place = found.end()
+        yield "".join(kept) + ("" if depth else part[place:])
+
+
+def unbraced(parts: Sequence[str | Told]) -> Sequence[str | Told]:
+    """Lines of ``algorithm2e`` as those of ``algorithmic``; others as they are."""
+    words = " ".join(part for part in parts if isinstance(part, str))
+    if not BRACED.search(words) or re.search(r"\\State(?![A-Za-z])", words, re.I):
+        return parts
+    walk = _Braces()
+    for part in parts:
+        walk.take(part)
+    return walk.out
+
+
+@dataclass
+class _Braces:
+    """``\\If{test}{lines}`` read brace by brace: ``wanted`` are the braces that a command still has before it,
+    ``open`` those that are open, each with what is written where it closes."""
+
+    out: list[str | Told] = field(default_factory=list)
+    wanted: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    fresh: bool = True
+    until: list[list[str | Told]] = field(default_factory=list)
+
+    def take(self, part: str | Told) -> None:
+        """Go through a part."""
+        if not isinstance(part, str):
+            self._put(part)
+            return
+        part = MARKUP.sub(" ", part)
+        for piece in PIECE.finditer(part):
+            if piece["command"]:
+                self._command(piece["command"], piece[0])
+            elif piece["stop"]:
+                self.fresh = True
+            elif piece[0] == "{":
+                self._opened()
+            elif piece[0] == "}":
+                self._closed(part[piece.end() :])
+            elif piece[0].strip() or not self.fresh:
+                self._put(piece[0])
+
+    def _put(self, one: str | Told) -> None:
+        """A word or formula; behind a line that has ended it begins another one."""
+        head = bool(self.open) and self.open[-1] in ("head", "until", "drop")
+        if self.open and self.open[-1] == "drop":
+            return
+        if self.fresh and not head:
+            self.out.append("\n\\State ")
+            self.fresh = False
+        (self.until[-1] if self.open and self.open[-1] == "until" else self.out).append(one)
+
+    def _command(self, name: str, text: str) -> None:
+        bare = name[1:] if name[:1] in "ule" and name[1:] in (*ENDS, "If") else name
+        if name.startswith("Set"):
+            self.wanted = ["drop"] * 2
+        elif bare in ENDS:
+            self.out.append(f"\n\\{bare} ")
+            self.fresh = False
+            body = [f"\n\\{ENDS[bare]} "]
+            self.wanted = (["head"] if bare != "Else" else []) + (["\n\\Else ", *body] if name == "eIf" else body)
+        elif name == "Repeat":
+            self.out.append("\n\\Repeat ")
+            self.wanted, self.fresh = ["until", "repeat"], False
+            self.until.append([])
+        elif name.startswith("Kw") and name != "KwTo":
+            self.out.append(f"\n\\{name} ")
+            self.wanted, self.fresh = ["line"], False
+        elif name in ("Return", "Input", "Output"):
+            self.out.append(f"\n\\{name} ")
+            self.fresh = False
+        elif name == "caption":
+            self.wanted = ["head"]
+        elif name in ("BlankLine", "DontPrintSemicolon", "LinesNumbered"):
+            return
+        else:
+            self._put(" to " if name == "KwTo" else text)
+
+    def _opened(self) -> None:
+        role = self.wanted.pop(0) if self.wanted else ""
+        self.open.append(role)
+        self.fresh = self.fresh or role == "repeat" or role.startswith("\n")
+
+    def _closed(self, after: str) -> None:
+        role = self.open.pop() if self.open else ""
+        if role == "line":
+            self.fresh = True
+        elif role == "repeat":
+            self.out += ["\n\\Until ", *self.until.pop()]
+            self.fresh = True
+        elif role.startswith("\n"):
+            self.fresh = True
+            if "EndIf" not in role or not GOES_ON.match(after):
+                self.out.append(role)
 
 
 def header(listing: Listing) -> Iterator[Told]:

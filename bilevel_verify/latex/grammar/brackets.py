@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.cursor import Cursor
-from bilevel_verify.latex.grammar.expressions import expression, listed, whole
+from bilevel_verify.latex.grammar.expressions import expression, listed, no_place, whole
 from bilevel_verify.latex.source import symbols
 from bilevel_verify.latex.source.structure import Fence, Script, flat
 from bilevel_verify.latex.source.tokens import Token
@@ -36,6 +36,8 @@ def until(cursor: Cursor, item: Token) -> tuple[list[Value], str]:
         values.append(expression(cursor))
     end = cursor.look(operand=True)
     if not (isinstance(end, Token) and end.kind == "delimiter" and end.text in closing):
+        if isinstance(end, Token) and end.kind == "command":
+            raise no_place(cursor)
         found = "the end" if end is None else repr(flat([end])[:20])
         raise cursor.error("unbalanced", f"{item.text[0]!r} is not closed before {found}", item)
     cursor.place += 1

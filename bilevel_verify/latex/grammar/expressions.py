@@ -81,6 +81,9 @@ def term(cursor: Cursor) -> Value:
         if item is None or (cursor.outside and cursor.gap and begins_operand(cursor, item)):
             break
         sign = _product_sign(item)
+        if sign == "mod" and item.text == "%" and isinstance(last.node, tree.Number):  # type: ignore[union-attr]
+            readings = ("hundredths, written as a number", "a remainder, written with \\bmod")
+            raise cursor.error("ambiguous", "a number before \\%", item, readings)
         if sign == "/":
             cursor.take()
             last = factor(cursor)
@@ -211,7 +214,7 @@ def whole(cursor: Cursor) -> Value:
     """One expression and nothing after it."""
     value = expression(cursor)
     if not cursor.done():
-        raise cursor.error("syntax", f"{flat(list(cursor.items[cursor.place :]))[:30]!r} has no place here")
+        raise no_place(cursor)
     return replace(value, bound=frozenset(), operator="")
 
 
@@ -323,7 +326,7 @@ def power(cursor: Cursor, value: Value, script: Script) -> Value:
         raise cursor.error("too large", "a tower of exponents; write the number", script)
     if isinstance(value.node, tree.Power) and not value.grouped:
         raise cursor.error("script", "two superscripts", script)
-    return Value(tree.Power(value.node, exponent.node, column=column), value.kind)
+    return Value(tree.Power(value.node, exponent.node, column=column), value.kind, mixed=value.mixed)
 
 
 def _lowered(cursor: Cursor, value: Value, script: Script, text: str) -> Value:
@@ -357,8 +360,16 @@ def listed(cursor: Cursor) -> list[Value]:
         cursor.take()
         out.append(expression(cursor))
     if not cursor.done():
-        raise cursor.error("syntax", f"{flat(list(cursor.items[cursor.place :]))[:30]!r} has no place here")
+        raise no_place(cursor)
     return out
+
+
+def no_place(cursor: Cursor) -> Exception:
+    """What is wrong with the item here, with which nothing can go on: a command that nobody knows, or a sign."""
+    item = cursor.items[cursor.place]
+    if isinstance(item, Token) and item.kind == "command":
+        return cursor.error("macro", f"\\{item.text} is not known")
+    return cursor.error("syntax", f"{flat(list(cursor.items[cursor.place :]))[:30]!r} has no place here")
 
 
 def number(token: Token) -> Value:

@@ -8,19 +8,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bilevel_verify.language import tree
+from bilevel_verify.latex.grammar.binding import free_letters
 from bilevel_verify.latex.grammar.brackets import arguments
-from bilevel_verify.latex.grammar.cursor import Cursor
+from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
 from bilevel_verify.latex.grammar.derivatives import derivative_name, nabla_of, value_kind
+from bilevel_verify.latex.grammar.doubts import bracketed
 from bilevel_verify.latex.grammar.expressions import expression, raised, whole
 from bilevel_verify.latex.grammar.sets import reals, relation
 from bilevel_verify.latex.notation import Entry
 from bilevel_verify.latex.source.atoms import Atom, atom_of, default_names
-from bilevel_verify.latex.source.structure import Item, Script, flat
+from bilevel_verify.latex.source.structure import Fence, Item, Script, flat
 from bilevel_verify.latex.source.tokens import Token
-from bilevel_verify.latex.values import Kind, Value
+from bilevel_verify.latex.values import LINES, Kind, Value
 
 FUNCTION_LIKE = frozenset("f g h F G \\varphi \\phi \\Phi \\psi \\Psi".split())
 """Letters that are hardly ever factors before a bracket."""
+
+APPLIED = frozenset({"E", "P", "O", *(rf"\{font}{{{x}}}" for font in ("mathbb", "mathcal", "mathrm") for x in "EPO")})
+"""Expectations, probabilities and orders: without a declaration no bracket after one is a factor."""
+EXPECTED = frozenset({"\\mathbb{E}", "\\mathbb{P}", "\\mathbb{V}"})
+"""Nobody calls a number so: what stands after one is no factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +119,10 @@ def _chosen(cursor: Cursor, atom: Atom, found: list[Match], item: Item) -> Value
     if functions and (not letters or _applies(cursor, functions[0].entry, letters[0].entry, item)):
         return _applied(cursor, atom, functions[0], item)
     value = _letter(cursor, letters[0], item)
-    if not functions and value.kind == "scalar" and isinstance(value.node, tree.Letter):
-        _no_argument(cursor, atom, letters[0].entry.name, item, declared=True)
+    if atom.symbol in APPLIED and letters[0].entry.kind == "scalar" and _opens(cursor, "["):
+        raise _operator(cursor, atom, item)
+    if not functions and isinstance(value.node, tree.Letter | tree.Index):
+        _no_argument(cursor, atom, letters[0].entry.name, item, declared=True, timed=_is_line(value))
     return value
 
 
@@ -183,6 +192,9 @@ def indices_of(cursor: Cursor, entry: Entry, items: Sequence[Item]) -> list[tree
     if "split" in entry.flags and not any(isinstance(i, Token) and i.text == "," for i in items):
         parts = [[i] for i in items]
         return [whole(cursor.child(part, inside.at)).node for part in parts]
+    if bracketed(items):
+        readings = ("an index, written without the brackets", "an order statistic, an entry or another name")
+        raise inside.error("ambiguous", "a subscript in brackets", None, readings)
     if _side_by_side(items) and cursor.context.notation.options.get("subscripts") != "product":
         readings = ("two indices", "their product")
         raise inside.error("ambiguous", "two letters side by side in a subscript", None, readings)
@@ -310,18 +322,59 @@ def _free(cursor: Cursor, atom: Atom, place: int, item: Item) -> Value:
         value = Value(tree.Letter(name, column=column), "scalar")
     cursor.context.named(name, bare.latex(), item.at)
     cursor.place = place
+    if name not in notation.known:
+        _no_operator(cursor, atom, item)
     _no_argument(cursor, atom, name, item)
     return value if atom.sup is None else raised(cursor, value, Script("^", atom.sup, item.at))
 
 
-def _no_argument(cursor: Cursor, atom: Atom, name: str, item: Item, *, declared: bool = False) -> None:
-    """A letter before a bracket multiplies it; where it looks like a function at a point, ask."""
+def _opens(cursor: Cursor, brackets: str) -> bool:
+    after = cursor.look()
+    text = after.left if isinstance(after, Fence) else after.text if isinstance(after, Token) else ""
+    return text != "" and text in brackets
+
+
+def _operator(cursor: Cursor, atom: Atom, item: Item) -> Exception:
+    name = atom.latex()
+    readings = (
+        f"{name} of what follows: declare it as a function",
+        f"{name} times what follows: declare it as a letter",
+    )
+    return cursor.error("ambiguous", f"{name} before an operand", item, readings)
+
+
+def _no_operator(cursor: Cursor, atom: Atom, item: Item) -> None:
+    """Ask of ``E[X]``, ``O(n)`` and ``x^T``, where nobody said that these letters are numbers.
+
+    Raises
+    ------
+    LatexError : it is one.
+    """
+    if (_opens(cursor, "([") and atom.symbol in APPLIED) or (
+        atom.symbol in EXPECTED and begins_operand(cursor, cursor.look())
+    ):
+        raise _operator(cursor, atom, item)
+    if atom.sup is not None and flat(atom.sup) == "T" and "T" not in cursor.context.notation.known:
+        readings = ("a transpose, written with \\top", "a power: name T among the letters")
+        raise cursor.error("ambiguous", "T above a letter", item, readings)
+
+
+def _is_line(value: Value) -> bool:
+    """A vector or matrix without an index: ``x(t+1)`` may be its value at a time."""
+    return value.kind in LINES and isinstance(value.node, tree.Letter)
+
+
+def _no_argument(
+    cursor: Cursor, atom: Atom, name: str, item: Item, *, declared: bool = False, timed: bool = False
+) -> None:
+    """A letter before a bracket multiplies it; where it looks like a function at a point, or at a time, ask."""
     place, fences = cursor.place, list(cursor.fences)
     values = arguments(cursor)
     cursor.place, cursor.fences = place, fences
     if values is None:
         return
     single = isinstance(values[0].node, tree.Letter | tree.Index) and atom.symbol not in ("\\pi",)
+    single = single or (timed and free_letters(values[0].node) <= cursor.context.notation.indices)
     if len(values) > 1 or single or (not declared and (atom.symbol in FUNCTION_LIKE or atom.primes)):
         readings = (f"{name} applied to the bracket: declare it as a function", f"{name} times the bracket")
         raise cursor.error("ambiguous", f"{atom.latex()} before a bracket", item, readings)

@@ -45,6 +45,7 @@ def operator(cursor: Cursor, item: Token) -> Value:
     outer, cursor.bound = cursor.bound, cursor.bound | bound
     body = _body(cursor, item, bound, leading)
     cursor.bound = outer
+    _no_open_start(cursor, scripts["_"], body.node)
     no_open_factor(cursor, item.text, body, bound, item)
     if body.kind in ("set", "tuple", "words", "function"):
         raise cursor.error("kind", f"the {item.text} of a {body.kind}", item)
@@ -238,6 +239,23 @@ def _between(inside: Cursor, item: Token) -> list[tree.Tuple]:
         low = _moved(members[0], strict)
         out.append(tree.Tuple((names[place], low, high), column=members[0].column))
     return out
+
+
+def _no_open_start(cursor: Cursor, below: Script, body: tree.Node) -> None:
+    """Ask of ``\\sum_{i<j\\le n} a_ia_j`` whether the letter that begins the range runs, too.
+
+    Raises
+    ------
+    LatexError : nothing around binds it, and the body holds it.
+    """
+    start, *rest = below.items
+    if not (isinstance(start, Token) and rest and isinstance(rest[0], Token) and rest[0].text in ("<", "<=")):
+        return
+    name = whole(cursor.child((start,), start.at)).node
+    running = cursor.context.notation.indices - cursor.bound
+    if isinstance(name, tree.Letter) and name.name in running & free_letters(body):
+        readings = (f"{name.name} runs, too: write where it begins", f"{name.name} is given: write '='")
+        raise cursor.error("ambiguous", f"does {name.name} run, too?", below, readings)
 
 
 def _moved(node: tree.Node, step: int) -> tree.Node:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from bilevel_verify.latex.source.tokens import Source
 
 STEPS = 2_000
+ENDS = re.compile(r"\\[A-Za-z]+$")
 COMMAND = re.compile(r"\\([A-Za-z]+)\s*")
 
 
@@ -31,12 +32,18 @@ def expand(source: Source, macros: Mapping[str, str]) -> str:
         for number in range(1, count + 1):
             argument, after = _argument(source, text, after, start, name)
             body = body.replace(f"#{number}", argument)
-        glue = " " if body[-1:].isalpha() and text[after : after + 1].isalpha() else ""
-        text = text[:start] + body + glue + text[after:]
+        text = joined(text[:start], body, text[after:])
         place = start
         if len(text) > source.limits.length:
             raise source.error("too large", f"\\{name} grows beyond {source.limits.length} characters", 0)
     raise source.error("too large", f"more than {STEPS} macros; do they call each other?", 0)
+
+
+def joined(before: str, body: str, after: str) -> str:
+    """The three one after the other, with a blank where a command would swallow the letter that follows it."""
+    first = " " if body[:1].isalpha() and ENDS.search(before) else ""
+    last = " " if body[-1:].isalpha() and after[:1].isalpha() else ""
+    return before + first + body + last + after
 
 
 def _next(text: str, place: int, macros: Mapping[str, str]) -> tuple[int, str, int] | None:
