@@ -43,11 +43,12 @@ def link_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     for passage, scene in scenes(paper, draft):
         before: list[Bounded] = []
         for sentence in passage.formulas:
+            for printed, members in _steps(sentence):
+                step = _shorter(printed)
+                if _wide(step, members) and (members > 2 or sentence.read.formula.kind == "display"):
+                    yield from _judged(paper, scene, sentence, step, rules)
             if sentence.read.formula.kind != "display":
                 continue
-            for step, members in _steps(sentence):
-                if _wide(step, members):
-                    yield from _judged(paper, scene, sentence, step, rules)
             bounds = bounds_of(sentence)[-1:]
             for one in bounds if passage.kind == "proof" else ():
                 for other in before:
@@ -76,10 +77,26 @@ def _one_left_side(one: Statement, other: Statement) -> bool:
     return pairs and one.members[0] == other.members[0] and one.relations == other.relations
 
 
+def _shorter(step: Step) -> Step:
+    """A long step without the terms that stand on both sides."""
+    left, op, right = step
+    if not (isinstance(left, tree.Add) and isinstance(right, tree.Add)) or _size(step) <= MOST_NODES:
+        return step
+    both = set(left.terms) & set(right.terms)
+    sides = [tuple(t for t in side.terms if t not in both) for side in (left, right)]
+    if not all(sides) or any(len(set(side.terms)) < len(side.terms) for side in (left, right)):
+        return step
+    one, other = (terms[0] if len(terms) == 1 else tree.Add(terms) for terms in sides)
+    return one, op, other
+
+
+def _size(step: Step) -> int:
+    return sum(1 for side in (step[0], step[2]) for _ in islice(side.walk(), MOST_NODES + 1))
+
+
 def _wide(step: Step, members: int) -> bool:
     """Whether a step has enough parts that an accident is out of the question, and is not too long."""
-    sides = (step[0], step[2])
-    nodes = sum(1 for side in sides for _ in islice(side.walk(), MOST_NODES + 1))
+    sides, nodes = (step[0], step[2]), _size(step)
     terms = sum(len(p.terms) for side in sides for p in side.walk() if isinstance(p, tree.Add))
     long = terms >= LEAST_TERMS or nodes >= LEAST_NODES
     return nodes <= MOST_NODES and long and (members > 2 or terms > LEAST_TERMS)

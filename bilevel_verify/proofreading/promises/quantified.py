@@ -62,8 +62,9 @@ def _ends(sentence: Sentence) -> Iterator[tuple[str, Fraction]]:
     for chain in sentence.chains():
         match chain.tree:
             case tree.Compare(operands=operands, operators=operators):
-                for left, op, right in zip(operands, operators, operands[1:], strict=False):
-                    for one, other in ((left, right), (right, left)):
+                for place, (left, op, right) in enumerate(zip(operands, operators, operands[1:], strict=False)):
+                    same = operands[0] if set(operators[:place]) == {"=="} else left  # chi = O(log(1/eps)) >= 0
+                    for one, other in ((same, right), (right, left)):
                         if isinstance(one, tree.Letter) and isinstance(other, tree.Number) and op in ("<=", ">="):
                             yield one.name, other.value
 
