@@ -1,7 +1,7 @@
 """Lines that go the wrong way: a loop that ends far from its accuracy, a restart while nothing has moved, a step up.
 
-A loop that compares a norm with an accuracy ends where the norm is small. A restart that watches a sum of steps comes when
-the sum is large, since it is empty at first. Steps against the gradient and extrapolations have one sign in a paper.
+A loop that compares a norm with an accuracy ends where the norm is small. A restart that watches a sum of steps comes
+when the sum is large, since it is empty at first. Steps against the gradient and momentum have one sign in a paper.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.comparing import FLIPPED
 from bilevel_verify.proofreading.algorithms.reading import BREAKS, SLIP, Algorithm
 from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.names.ends import linear_form
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems import algorithm as script
@@ -34,6 +35,30 @@ def turned_defects(paper: Paper, algorithms: Sequence[Algorithm]) -> Iterator[De
             where = f"line {label} of {algorithm.name}" if label else algorithm.name
             yield Defect("test", where, title, grade, unit=algorithm.id, cause=f"{algorithm.id} {title}")
     yield from _steps(paper)
+    yield from _means(paper)
+
+
+def _means(paper: Paper) -> Iterator[Defect]:
+    """Lines of algorithms that divide a sum by one more or one less than the number of its terms."""
+    for sentence in (s for s in paper.sentences if s.read.formula.kind == "algorithm-line"):
+        for part in (p for node in sentence.nodes() for p in node.walk() if isinstance(p, tree.Multiply)):
+            match part.factors:
+                case (tree.Divide(numerator=tree.Number(value=1), denominator=by), tree.Call(function="sum") as total):
+                    if _off_by_one(by, total):
+                        title = f"the mean divides by {to_text(by)}, and its sum has another number of terms"
+                        yield Defect("index", sentence.place, title, SLIP, sentence.latex, unit=sentence.unit,
+                                     cause=f"{title} {sentence.unit}")  # fmt: skip
+
+
+def _off_by_one(by: tree.Node, total: tree.Call) -> bool:
+    """Whether a number is one more or one less than that of the terms of a sum."""
+    span = binder(total)
+    terms = linear_form(tree.Add((span[2], tree.Negate(span[1])))) if span is not None else None
+    asked = linear_form(by)
+    if terms is None or asked is None:
+        return False
+    off = {n: asked.get(n, 0) - terms.get(n, 0) - (n == "") for n in {*asked, *terms, ""}}
+    return abs(off.pop("")) == 1 and not any(off.values())
 
 
 def _tests(program: script.Program) -> Iterator[tuple[str, str, str]]:
@@ -44,8 +69,8 @@ def _tests(program: script.Program) -> Iterator[tuple[str, str, str]]:
                     yield statement.label, _title(f"while {to_text(statement.test)}", size, bound), BREAKS
         if isinstance(statement, script.If):
             ends = any(isinstance(s, script.Break | script.Return) for s in statement.body)
-            back = {t.name for s in statement.body if isinstance(s, script.Assign) and whole(s.value) == 0 for t in s.targets
-                    if isinstance(t, tree.Letter)}  # fmt: skip
+            zeros = [s for s in statement.body if isinstance(s, script.Assign) and whole(s.value) == 0]
+            back = {t.name for s in zeros for t in s.targets if isinstance(t, tree.Letter)}
             for size, op, bound in _compared(statement.test):
                 text = to_text(statement.test)
                 if ends and op in LARGE and _is_accuracy(size, bound):

@@ -29,7 +29,7 @@ SPEAKS = re.compile(
 
 
 def premise_defects(paper: Paper) -> Iterator[Defect]:
-    """Relations of one proof that are used before they are there, statements that prove themselves, names given twice."""
+    """Relations of one proof used before they are there, statements that prove themselves, names given twice."""
     proofs = dict(_plainly_of(paper))
     for clause in clauses(paper):
         if clause.passage.kind == "proof":
@@ -79,7 +79,8 @@ def _itself(clause: Clause, home: str) -> Iterator[Defect]:
     if SPEAKS.search(clause.words) or LATER.search(clause.words):
         return
     for found in re.finditer(rf"\b{kind}s? (?:{kind} )?{re.escape(number)}(?![\w.]*\d)", clause.words):
-        if LEANS.search(clause.words[: found.start()]) and CONCLUDES.search(clause.words[found.end() :]):
+        leans = LEANS.search(clause.words[: found.start()])
+        if leans and CONCLUDES.search(clause.words[found.end() :]):
             yield _defect(clause, f"{home} is used in its own proof", (f"the proof of {home} rests on {home}",), "")
 
 

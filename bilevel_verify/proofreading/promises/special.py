@@ -65,8 +65,9 @@ def _meant(
     values: Mapping[str, tree.Node],
     ties: Ties,
 ) -> Iterator[Judged]:
-    """A cited relation without the letters that get values, where one other numbered relation becomes what is printed."""
-    if not name.startswith("(") or any(tree.letters(node) & values.keys() for s in sources for node in s.nodes()):
+    """A cited relation without the letters that get values, where one other relation becomes what is printed."""
+    mine = (tree.letters(node) for s in sources for node in s.nodes())
+    if not name.startswith("(") or any(letters & values.keys() for letters in mine):
         return
     fits = [
         (number, other)
