@@ -222,7 +222,10 @@ def closed_end(text: str) -> Changes:
 def closed_constant(text: str) -> Changes:
     """A constant that may be 0, by which the text divides."""
     for match in re.compile(r"\$(?P<name>\\mu|\\sigma|[LMcQ])(?P<it>>)0\$").finditer(text):
-        if re.search(rf"\\frac(?:\w|\{{[^{{}}]*\}})\s*\{{?\d?{re.escape(match['name'])}(?![a-z_])", text):
+        others = text.count(match[0]) > 1 or f"{match['name']}>0" in text.replace(match[0], "")
+        if not others and re.search(
+            rf"\\frac(?:\w|\{{[^{{}}]*\}})\s*\{{?\d?{re.escape(match['name'])}(?![a-z_])", text
+        ):
             yield match.start("it"), match.end("it"), r"\ge "
 
 
@@ -231,7 +234,8 @@ def widened(text: str) -> Changes:
     proofs = list(_spans(PROOF, text))
     for start, end in _spans(STATEMENT, text):
         proof = next((text[a:b] for a, b in proofs if 0 <= a - end < 200), "")
-        if re.search(r"\\(?:eq)?ref|Lemma \d|\(\d+\)|[Ll]emma at", proof.partition("]")[2] or proof):
+        cites = re.search(r"\\(?:eq)?ref|Lemma \d|\(\d+\)|[Ll]emma at", proof.partition("]")[2] or proof)
+        if cites and (r"\eta" in proof or r"\eta" in text[start:end].partition(r"\eta\le")[2]):
             yield from _changed(r"\\eta\\le\\frac(?P<it>\{\d\}|\d)(?=[\w{])", text, start, end, lambda m: "{4}")
 
 

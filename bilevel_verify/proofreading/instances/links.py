@@ -21,6 +21,7 @@ from bilevel_verify.proofreading.joints.carrying import Bounded, bounds_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.nearly import about, equations, runs
 from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.theorems.rewrite import rebuild
 
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
@@ -121,20 +122,39 @@ def _judged(
     mine = about(paper, (step[0], step[2]), rules)
     names = tuple(rule for rule in mine if not runs(rule))
     tried = []
-    for chosen in dict.fromkeys([(), names, mine]):
-        draws = _Draws(scene, step, dict(chosen), sentence.read.formula.n)
-        verdict = _verdict(step, draws.first(FIRST))
-        if verdict == HOLDS:
-            joint = f"{to_text(step[0])} {step[1]} {to_text(step[2])}"[:120]
-            yield Judged("total", sentence.place, joint, "holds", f"on {FIRST} instances")
-            return
-        if verdict == FAILS and _settled(step, draws.first(3)):
-            tried.append(draws)
-    for draws in tried:
-        found = _mended(step, draws)
+    for one in dict.fromkeys([step, _put_in(scene, sentence, step)]):
+        for chosen in dict.fromkeys([(), names, mine]):
+            draws = _Draws(scene, one, dict(chosen), sentence.read.formula.n)
+            verdict = _verdict(one, draws.first(FIRST))
+            if verdict == HOLDS:
+                joint = f"{to_text(step[0])} {step[1]} {to_text(step[2])}"[:120]
+                yield Judged("total", sentence.place, joint, "holds", f"on {FIRST} instances")
+                return
+            settled = verdict == FAILS and _settled(one, draws.first(3))
+            if settled or (verdict == FAILS and step[1] in EQUAL):
+                tried.append((one, draws, settled))
+    for one, draws, settled in tried:
+        found = _mended(one, draws, settled)
         if found is not None:
-            yield _reported(sentence, step, found, draws.made)
+            yield _reported(sentence, one, found, draws.made)
             return
+
+
+def _put_in(scene: Scene, sentence: Sentence, step: Step) -> Step:
+    """A step with what the equations before it in the same passage say of an inner product."""
+    ahead = (s for s in scene.formulas if s.read.formula.n < sentence.read.formula.n)
+    known = {
+        chain.members[0]: chain.members[1]
+        for s in ahead if s.read.formula.kind == "display"
+        for chain in s.chains()
+        if [r.word for r in chain.relations] == ["=="] and len(chain.members) == 2 and not chain.continues
+        and isinstance(chain.members[0], tree.Call) and chain.members[0].function == "dot"
+    }  # fmt: skip
+
+    def replaced(node: tree.Node) -> tree.Node:
+        return known[node] if node in known else rebuild(node, replaced)
+
+    return (replaced(step[0]), step[1], replaced(step[2])) if known else step
 
 
 def _verdict(step: Step, drawn: list[Instance]) -> str:
@@ -198,8 +218,8 @@ def _settled(step: Step, drawn: list[Instance]) -> bool:
     return True
 
 
-def _mended(step: Step, draws: _Draws) -> Edit | None:
-    """The first edit with which a step holds on all instances."""
+def _mended(step: Step, draws: _Draws, settled: bool = True) -> Edit | None:
+    """The first edit with which a step holds on all instances; of what is not ``settled`` only another index mends."""
     left, op, right = step
     order = sorted(draws.first(FIRST), key=lambda one: _on(one, step) != FAILS)
     letters = tuple(sorted({p.name for s in (left, right) for p in s.walk() if isinstance(p, tree.Letter)}))
@@ -209,6 +229,8 @@ def _mended(step: Step, draws: _Draws) -> Edit | None:
             changed = (edit.whole, op, right) if first else (left, op, edit.whole)
             if changed[0] == changed[2] and edit.sort == NAMES:
                 continue
+            if not settled and not (isinstance(edit.old, tree.Index) and _one_base(edit)):
+                continue
             if not all(_on(one, changed) == HOLDS for one in order):
                 continue
             every = draws.first(DRAWS)
@@ -217,6 +239,10 @@ def _mended(step: Step, draws: _Draws) -> Edit | None:
             ):  # fmt: skip
                 return edit
     return None
+
+
+def _one_base(edit: Edit) -> bool:
+    return isinstance(edit.new, tree.Index) and isinstance(edit.old, tree.Index) and edit.old.base == edit.new.base
 
 
 def _tight(step: Step, drawn: list[Instance]) -> bool:

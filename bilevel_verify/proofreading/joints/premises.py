@@ -45,9 +45,9 @@ def _plainly_of(paper: Paper) -> Iterator[tuple[int, str]]:
     """Proofs that say what they prove, or stand right behind it."""
     before: Passage | None = None
     for passage in paper.passages:
-        if passage.kind == "proof" and passage.of in paper.stated:
-            if passage.says_of or (before is not None and before.name == passage.of):
-                yield id(passage), passage.of
+        behind = passage.says_of or (before is not None and before.name == passage.of)
+        if passage.kind == "proof" and passage.of in paper.stated and behind:
+            yield id(passage), passage.of
         before = passage
 
 
