@@ -37,6 +37,8 @@ def premise_defects(paper: Paper) -> Iterator[Defect]:
             if id(clause.passage) in proofs:
                 yield from _itself(clause, proofs[id(clause.passage)])
         for found in TWICE.finditer(clause.words):
+            if found["kind"] and f"{found['kind']} {found['item']}" not in paper.stated:
+                continue  # two statements have this name
             title = f"{found['one']} is named twice for one step"
             yield _defect(clause, title, (f"the words: {' '.join(found[0].split())}",), "")
 

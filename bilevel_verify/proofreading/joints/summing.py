@@ -154,7 +154,7 @@ def _of_terms(paper: Paper, clause: Clause, place: int, source: Sentence, name: 
     if shown is None or not summed or any(_has(source, one) for one in summed):
         return None
     ahead = (s for s in paper.numbered.values() if s.read.formula.n < shown.read.formula.n and s is not source)
-    others = [s for s in ahead if all(_has(s, one) for one in summed) and s.home == shown.home]
+    others = [s for s in ahead if summed <= {b.left for b in bounds_of(s)}]
     if len(others) != 1:
         return None
     number, meant = source.read.formula.number, others[0].read.formula.number
