@@ -47,7 +47,8 @@ def _digest(notation: Notation) -> int:
     """The same number for notations that say the same."""
     if id(notation) not in NOTATIONS:
         text = repr((notation.entries, sorted(notation.indices), notation.free, sorted(notation.known), notation.closed,
-                     sorted(notation.norms.items()), sorted(notation.components), sorted(notation.options.items())))  # fmt: skip
+                     sorted(notation.norms.items()), sorted(notation.components),
+                     sorted(notation.options.items())))  # fmt: skip
         NOTATIONS[id(notation)] = notation, DIGESTS.setdefault(text, len(DIGESTS))
     return NOTATIONS[id(notation)][1]
 

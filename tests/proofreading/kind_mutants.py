@@ -2,7 +2,8 @@
 
 Operators know nothing of the finder. They damage where the damage is an error by its sense: a term of an equation of a
 chain with another number, sign, exponent, index or end of a sum; a bound of Taylor's remainder with a smaller factor; a
-citation of another relation; a promise that is not what the proof ends with; a line of an algorithm that goes the other way;
+citation of another relation; a promise that is not what the proof ends with; a line of an algorithm that goes the
+other way;
 a range that is wider than what was proved.
 """
 
@@ -139,12 +140,17 @@ def _doubled(digit: str) -> str:
     return {"1": "2", "2": "4", "3": "6", "4": "8"}.get(digit, "1")
 
 
+def _twice(match: re.Match[str]) -> str:
+    return match[1] + _doubled(match[2]) if match[1] else "{" + _doubled(match[2]) + "}"
+
+
 def _moved(match: re.Match[str]) -> str:
     """``_k`` -> ``_{k+1}``, ``_{k+1}`` -> ``_k``."""
     return f"{match['base']}_{{{match['one']}+1}}" if match["one"] else f"{match['base']}_{match['next']}"
 
 
-ENTRY = r"(?P<base>(?<![a-zA-Z\\])[a-zA-Z]|\\mathbf\{[a-z]\}|\\bm\{[a-z]\})_(?:(?P<one>[ktjn])(?![a-z_^])|\{(?P<next>[ktjn])\+1\})"
+NAMED = r"(?P<base>(?<![a-zA-Z\\])[a-zA-Z]|\\mathbf\{[a-z]\}|\\bm\{[a-z]\})"
+ENTRY = NAMED + r"_(?:(?P<one>[ktjn])(?![a-z_^])|\{(?P<next>[ktjn])\+1\})"
 
 
 def remainder(text: str) -> Changes:
@@ -249,9 +255,12 @@ def turned_test(text: str) -> Changes:
             yield line.start("op"), line.end("op"), turned
 
 
-UP = r"(?:\\geq?|\\leq?|=)\s*"
+NUMBER = r"(?<=\\frac)(\{?)([1-4])(?=[\\A-Za-z\d{}])"
+DIRECTION = r"(?<=[a-z}\d])[-+](?=(?:\\eta|\\alpha|a_|\\gamma|\\frac)[^\n]*(?:nabla|g_k|Ap|A p|r_t|s_n))"
+TARGET = rf"(?:\n\d+\. +\$|\\State \$)(?P<it>{ENTRY})(?=[^\n]*(?:=|\\gets))"
+VALUE = r"(?:\\eta|\\alpha)=\\frac(?P<it>\{1\}|1)(?=[\w{])"
 OPERATORS = (
-    Operator(1, "number of a term of a step", _in_members(r"(?<=\\frac)(\{?)([1-4])(?=[\\A-Za-z\d{}])", lambda m: m[1] + _doubled(m[2]) if m[1] else "{" + _doubled(m[2]) + "}")),
+    Operator(1, "number of a term of a step", _in_members(NUMBER, _twice)),
     Operator(1, "sign of a term of a step", step_sign),
     Operator(1, "square of a norm in a step", _in_members(r"(?<=\\\|)\^2(?!\d)", lambda m: "")),
     Operator(1, "factor of a remainder", remainder),
@@ -263,11 +272,11 @@ OPERATORS = (
     Operator(3, "another relation cited", another_label),
     Operator(3, "another lemma cited", another_lemma),
     Operator(4, "promise of a statement", promise),
-    Operator(5, "step with the other sign", _everywhere(ALGORITHM, r"(?<=[a-z}\d])[-+](?=(?:\\eta|\\alpha|a_|\\gamma|\\frac)[^\n]*(?:nabla|g_k|Ap|A p|r_t|s_n))", lambda m: "+" if m[0] == "-" else "-")),
+    Operator(5, "step with the other sign", _everywhere(ALGORITHM, DIRECTION, lambda m: "+" if m[0] == "-" else "-")),
     Operator(5, "test turned", turned_test),
-    Operator(5, "index of a line", _everywhere(ALGORITHM, rf"(?:\n\d+\. +\$|\\State \$)(?P<it>{ENTRY})(?=[^\n]*(?:=|\\gets))", _moved)),
+    Operator(5, "index of a line", _everywhere(ALGORITHM, TARGET, _moved)),
     Operator(6, "range of a step widened", widened),
-    Operator(6, "value of a step doubled", _everywhere(STATEMENT, r"(?:\\eta|\\alpha)=\\frac(?P<it>\{1\}|1)(?=[\w{])", lambda m: "{4}")),
+    Operator(6, "value of a step, four times as large", _everywhere(STATEMENT, VALUE, lambda m: "{4}")),
 )  # fmt: skip
 
 

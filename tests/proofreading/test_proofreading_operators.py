@@ -15,9 +15,12 @@ SLIPS = {
         "with (6) it gives what is printed",
     ),
     "a premise that stands behind the step": (
-        "epochs.md", "Plugging (12) into (13), we have", "Plugging (14) into (13), we have", "it is what the step gives",
+        "epochs.md", "Plugging (12) into (13), we have", "Plugging (14) into (13), we have",
+        "it is what the step gives",
     ),
-    "a statement in its own proof": ("epochs.md", "By Lemma 1, we have $f", "By Lemma 2, we have $f", "in its own proof"),
+    "a statement in its own proof": (
+        "epochs.md", "By Lemma 1, we have $f", "By Lemma 2, we have $f", "in its own proof",
+    ),
     "one lemma twice": ("epochs.md", "By Lemma 2 and Lemma 3", "By Lemma 3 and Lemma 3", "named twice"),
     "a special case of another relation": (
         "two-functions.md", r"Setting $\nu=\frac12$ in (13)", r"Setting $\nu=\frac12$ in (11)", "none of the letters",
@@ -27,13 +30,16 @@ SLIPS = {
     ),
     "another relation summed": ("epochs.md", "We sum (4) over", "We sum (2) over", "which (4) has"),
     "a step longer than the proof allows": (
-        "epochs.md", "**Lemma 1.** Let $0<\\eta\\le\\frac1L$", "**Lemma 1.** Let $0<\\eta\\le\\frac4L$", "Lemma 1 assumes eta",
+        "epochs.md", r"**Lemma 1.** Let $0<\eta\le\frac1L$", r"**Lemma 1.** Let $0<\eta\le\frac4L$",
+        "Lemma 1 assumes eta",
     ),
     "a loop that ends far from its accuracy": (
-        "accelerated-gradient.md", r"\|\nabla f(x_{t,0})\|>\epsilon", r"\|\nabla f(x_{t,0})\|<\epsilon", "is large beside eps",
+        "accelerated-gradient.md", r"\|\nabla f(x_{t,0})\|>\epsilon", r"\|\nabla f(x_{t,0})\|<\epsilon",
+        "is large beside eps",
     ),
     "a restart while the steps are short": (
-        "restarts.md", r"\|x_{t,i+1}-x_{t,i}\|^2>B^2$ then", r"\|x_{t,i+1}-x_{t,i}\|^2<B^2$ then", "the restart comes if",
+        "restarts.md", r"\|x_{t,i+1}-x_{t,i}\|^2>B^2$ then", r"\|x_{t,i+1}-x_{t,i}\|^2<B^2$ then",
+        "the restart comes if",
     ),
     "a step along the gradient": (
         "accelerated-gradient.md", r"7. $z_{k+1}=z_k-a", r"7. $z_{k+1}=z_k+a", "goes along the gradient",
@@ -46,7 +52,8 @@ SLIPS = {
         "cubic-newton.tex", r"&=f(x_t)-\frac12\langle s_t", r"&=f(x_t)+\frac12\langle s_t", "the step does not hold",
     ),
     "the index of a value": (
-        "cubic-newton.tex", r"&=f(x_t)-\frac12\langle s_t", r"&=f(x_{t+1})-\frac12\langle s_t", "with x[t] in the place",
+        "cubic-newton.tex", r"&=f(x_t)-\frac12\langle s_t", r"&=f(x_{t+1})-\frac12\langle s_t",
+        "with x[t] in the place",
     ),
     "momentum back to the point before": (
         "restarts.md", r"x_{t,k}+(1-\theta)(x_{t,k}-x_{t,k-1})$", r"x_{t,k}-(1-\theta)(x_{t,k}-x_{t,k-1})$", "momentum",

@@ -1,4 +1,4 @@
-"""Which small errors of a list are found: ``python measure.py LIST.toml FOLDER ...``, FOLDER holds the sources (or is one).
+"""Which small errors of a list are found: ``python measure.py LIST.toml FOLDER ...``, FOLDER has the sources.
 
 The sources of the five papers are not part of this repository; those of the corpus are in ``../corpus``. An error is
 found where a finding appears that the source without it does not have; whether place and cause are right is read.
