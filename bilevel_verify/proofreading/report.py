@@ -18,7 +18,6 @@ from bilevel_verify.proofreading.joints.citations import citation_defects
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.nearly import nearly_equal_defects
 from bilevel_verify.proofreading.joints.places import named_place_defects
-from bilevel_verify.proofreading.joints.premises import premise_defects
 from bilevel_verify.proofreading.joints.steps import least_defects, step_defects
 from bilevel_verify.proofreading.joints.totals import total_defects
 from bilevel_verify.proofreading.judging import judged_joints
@@ -35,6 +34,7 @@ from bilevel_verify.proofreading.promises.quantified import quantified_defects
 from bilevel_verify.proofreading.promises.twins import twin_defects
 from bilevel_verify.proofreading.script import script_of
 from bilevel_verify.proofreading.source import Paper, paper_of_card, paper_of_draft
+from bilevel_verify.proofreading.words.premises import premise_defects
 
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
