@@ -168,7 +168,8 @@ def _entry(number: int, one: Erratum) -> dict[str, object]:
     return {
         "number": number,
         "anchor": slug("erratum", one.rows[0]) if one.rows else f"erratum-{number}",
-        "place": Markup(prose(one.place)),
+        "place": Markup(prose(one.heading)),
+        "short": one.heading != one.place,
         "sentence": Markup(prose(one.sentence)),
         "whole": Markup(prose(whole[:1].upper() + whole[1:] + ("" if whole.endswith(".") else "."))),
         "grade": one.grade,

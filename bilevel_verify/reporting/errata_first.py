@@ -42,7 +42,7 @@ def first_page(entries: Mapping[str, Sequence[Erratum]], pages: Mapping[str, str
 
 def _entry(place: int, paper: str, number: int, one: Erratum, page: str) -> Iterator[str]:
     where = f"[{paper}, entry {number}]({page})" if page else f"{paper}, entry {number}"
-    yield f"{place}. **{prose_markdown(one.place)}**: {prose_markdown(one.sentence)} (*{one.grade}*; {where})"
+    yield f"{place}. **{prose_markdown(one.heading)}**: {prose_markdown(one.sentence)} (*{one.grade}*; {where})"
     formula = one.spots[0].latex or one.spots[0].stated
     if formula:
         yield from ("", f"   ${' '.join(formula.split())}$")

@@ -25,7 +25,7 @@ def errata_markdown(card: Card, entries: Sequence[Erratum], counts: str) -> str:
             if entry.grade != grade:
                 grade = entry.grade
                 lines += ["", f"**{grade.capitalize()}**", ""]
-            lines.append(f"{number}. {prose_markdown(entry.place)}: {prose_markdown(entry.sentence)}")
+            lines.append(f"{number}. {prose_markdown(entry.heading)}: {prose_markdown(entry.sentence)}")
         lines.append("")
     for number, entry in enumerate(entries, 1):
         lines += [*_entry(number, entry), ""]
@@ -34,14 +34,14 @@ def errata_markdown(card: Card, entries: Sequence[Erratum], counts: str) -> str:
 
 def _entry(number: int, one: Erratum) -> Iterator[str]:
     whole = one.spots[0].sentence
-    yield from (f"## {number}. {prose_markdown(one.place)}", "")
+    yield from (f"## {number}. {prose_markdown(one.heading)}", "")
     yield prose_markdown(whole[:1].upper() + whole[1:] + ("" if whole.endswith(".") else "."))
     yield from (
         "",
         f"*{one.grade.capitalize()}.*" + (f" It matters for: {'; '.join(one.matters)}." if one.matters else ""),
     )
     for spot in one.spots:
-        yield from _spot(spot, whole, len(one.spots) > 1)
+        yield from _spot(spot, whole, len(one.spots) > 1 or one.heading != one.place)
     if one.witness is not None:
         yield from _witness(one.witness)
     for line in one.evidence:

@@ -267,3 +267,18 @@ def test_places_are_the_papers_own() -> None:
     fsba = load_card("fsba")
     assert words_of(fsba, "formula 104, algorithm-1") == "line 4, Algorithm 1"
     assert words_of(fsba, "(6), theorem-2-1") == "(6), Theorem 2.1"
+
+
+@pytest.mark.parametrize(
+    ("place", "heading"),
+    [
+        ("proof of Lemma 1, last link", "proof of Lemma 1, last link"),
+        ("C.3: the logarithm, with lambda = ellbar", "C.3"),
+        ("(3), Assumption 1; (2), (3)", "(3), Assumption 1"),
+        ("E.5, gradient, both distances at eps-tilde = C_g eps/(2 lam ell)", "E.5, gradient"),
+    ],
+)
+def test_a_heading_is_a_place_and_no_sentence(entries: tuple[Erratum, ...], place: str, heading: str) -> None:
+    one = replace(entries[0], place=place, sentence="a sign")
+    assert one.heading == heading
+    assert one.title == f"{heading}: a sign"

@@ -183,7 +183,8 @@ def test_a_statement_that_is_not_there_and_one_of_another_paper(tmp_path: Path) 
     assert kinds(tmp_path, HEAD + "*Proof.* By [12, Lemma 7] we have $f(x_1)\\le f(x_0)$.\n") == set()
     assert kinds(tmp_path, HEAD + "*Proof.* By (Lemma 7 in in Luo et al. (2022)) we have $f(x_1)\\le 1$.\n") == set()
     assert kinds(tmp_path, HEAD + "*Proof.* By Lemma 7 of [12] we have $f(x_1)\\le f(x_0)$.\n") == set()
-    assert kinds(tmp_path, HEAD + "*Proof.* By Lemma 1 we have $f(x_1)\\le f(x_0)$.\n") == set()
+    assert kinds(tmp_path, HEAD + "## 2 Next\n\nBy Lemma 1 we have $f(x_1)\\le f(x_0)$.\n") == set()
+    assert kinds(tmp_path, HEAD + "*Proof.* By Lemma 1 we have $f(x_1)\\le f(x_0)$.\n") == {"citation"}, "its own proof"
 
 
 def test_a_circle_of_proofs(tmp_path: Path) -> None:

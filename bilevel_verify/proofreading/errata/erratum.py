@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+
+LONGEST_HEADING = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +80,17 @@ class Erratum:
     rows: tuple[str, ...] = ()
 
     @property
+    def heading(self) -> str:
+        """The place without a sentence about what is judged there: ``C.3`` of ``C.3: the logarithm, with ...``."""
+        head = re.split(r"[:;] ", self.place, maxsplit=1)[0]
+        while len(head) > LONGEST_HEADING and ", " in head:
+            head = head.rpartition(", ")[0]
+        return head
+
+    @property
     def title(self) -> str:
-        """The place, and in one sentence what is wrong."""
-        return f"{self.place}: {self.sentence}"
+        """Where, and in one sentence what is wrong."""
+        return f"{self.heading}: {self.sentence}"
 
     @property
     def places(self) -> tuple[str, ...]:

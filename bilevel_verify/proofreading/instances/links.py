@@ -21,6 +21,7 @@ from bilevel_verify.proofreading.joints.carrying import Bounded, bounds_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.nearly import about, equations, runs
 from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.theorems.rewrite import rebuild
 
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
@@ -43,11 +44,12 @@ def link_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     for passage, scene in scenes(paper, draft):
         before: list[Bounded] = []
         for sentence in passage.formulas:
+            for printed, members in _steps(sentence):
+                step = _shorter(printed)
+                if _wide(step, members) and (members > 2 or sentence.read.formula.kind == "display"):
+                    yield from _judged(paper, scene, sentence, step, rules)
             if sentence.read.formula.kind != "display":
                 continue
-            for step, members in _steps(sentence):
-                if _wide(step, members):
-                    yield from _judged(paper, scene, sentence, step, rules)
             bounds = bounds_of(sentence)[-1:]
             for one in bounds if passage.kind == "proof" else ():
                 for other in before:
@@ -76,10 +78,26 @@ def _one_left_side(one: Statement, other: Statement) -> bool:
     return pairs and one.members[0] == other.members[0] and one.relations == other.relations
 
 
+def _shorter(step: Step) -> Step:
+    """A long step without the terms that stand on both sides."""
+    left, op, right = step
+    if not (isinstance(left, tree.Add) and isinstance(right, tree.Add)) or _size(step) <= MOST_NODES:
+        return step
+    both = set(left.terms) & set(right.terms)
+    sides = [tuple(t for t in side.terms if t not in both) for side in (left, right)]
+    if not all(sides) or any(len(set(side.terms)) < len(side.terms) for side in (left, right)):
+        return step
+    one, other = (terms[0] if len(terms) == 1 else tree.Add(terms) for terms in sides)
+    return one, op, other
+
+
+def _size(step: Step) -> int:
+    return sum(1 for side in (step[0], step[2]) for _ in islice(side.walk(), MOST_NODES + 1))
+
+
 def _wide(step: Step, members: int) -> bool:
     """Whether a step has enough parts that an accident is out of the question, and is not too long."""
-    sides = (step[0], step[2])
-    nodes = sum(1 for side in sides for _ in islice(side.walk(), MOST_NODES + 1))
+    sides, nodes = (step[0], step[2]), _size(step)
     terms = sum(len(p.terms) for side in sides for p in side.walk() if isinstance(p, tree.Add))
     long = terms >= LEAST_TERMS or nodes >= LEAST_NODES
     return nodes <= MOST_NODES and long and (members > 2 or terms > LEAST_TERMS)
@@ -104,20 +122,39 @@ def _judged(
     mine = about(paper, (step[0], step[2]), rules)
     names = tuple(rule for rule in mine if not runs(rule))
     tried = []
-    for chosen in dict.fromkeys([(), names, mine]):
-        draws = _Draws(scene, step, dict(chosen), sentence.read.formula.n)
-        verdict = _verdict(step, draws.first(FIRST))
-        if verdict == HOLDS:
-            joint = f"{to_text(step[0])} {step[1]} {to_text(step[2])}"[:120]
-            yield Judged("total", sentence.place, joint, "holds", f"on {FIRST} instances")
-            return
-        if verdict == FAILS and _settled(step, draws.first(3)):
-            tried.append(draws)
-    for draws in tried:
-        found = _mended(step, draws)
+    for one in dict.fromkeys([step, _put_in(scene, sentence, step)]):
+        for chosen in dict.fromkeys([(), names, mine]):
+            draws = _Draws(scene, one, dict(chosen), sentence.read.formula.n)
+            verdict = _verdict(one, draws.first(FIRST))
+            if verdict == HOLDS:
+                joint = f"{to_text(step[0])} {step[1]} {to_text(step[2])}"[:120]
+                yield Judged("total", sentence.place, joint, "holds", f"on {FIRST} instances")
+                return
+            settled = verdict == FAILS and _settled(one, draws.first(3))
+            if settled or (verdict == FAILS and step[1] in EQUAL):
+                tried.append((one, draws, settled))
+    for one, draws, settled in tried:
+        found = _mended(one, draws, settled)
         if found is not None:
-            yield _reported(sentence, step, found, draws.made)
+            yield _reported(sentence, one, found, draws.made)
             return
+
+
+def _put_in(scene: Scene, sentence: Sentence, step: Step) -> Step:
+    """A step with what the equations before it in the same passage say of an inner product."""
+    ahead = (s for s in scene.formulas if s.read.formula.n < sentence.read.formula.n)
+    known = {
+        chain.members[0]: chain.members[1]
+        for s in ahead if s.read.formula.kind == "display"
+        for chain in s.chains()
+        if [r.word for r in chain.relations] == ["=="] and len(chain.members) == 2 and not chain.continues
+        and isinstance(chain.members[0], tree.Call) and chain.members[0].function == "dot"
+    }  # fmt: skip
+
+    def replaced(node: tree.Node) -> tree.Node:
+        return known[node] if node in known else rebuild(node, replaced)
+
+    return (replaced(step[0]), step[1], replaced(step[2])) if known else step
 
 
 def _verdict(step: Step, drawn: list[Instance]) -> str:
@@ -181,8 +218,8 @@ def _settled(step: Step, drawn: list[Instance]) -> bool:
     return True
 
 
-def _mended(step: Step, draws: _Draws) -> Edit | None:
-    """The first edit with which a step holds on all instances."""
+def _mended(step: Step, draws: _Draws, settled: bool = True) -> Edit | None:
+    """The first edit with which a step holds on all instances; of what is not ``settled`` only another index mends."""
     left, op, right = step
     order = sorted(draws.first(FIRST), key=lambda one: _on(one, step) != FAILS)
     letters = tuple(sorted({p.name for s in (left, right) for p in s.walk() if isinstance(p, tree.Letter)}))
@@ -192,6 +229,8 @@ def _mended(step: Step, draws: _Draws) -> Edit | None:
             changed = (edit.whole, op, right) if first else (left, op, edit.whole)
             if changed[0] == changed[2] and edit.sort == NAMES:
                 continue
+            if not settled and not (isinstance(edit.old, tree.Index) and _one_base(edit)):
+                continue
             if not all(_on(one, changed) == HOLDS for one in order):
                 continue
             every = draws.first(DRAWS)
@@ -200,6 +239,10 @@ def _mended(step: Step, draws: _Draws) -> Edit | None:
             ):  # fmt: skip
                 return edit
     return None
+
+
+def _one_base(edit: Edit) -> bool:
+    return isinstance(edit.new, tree.Index) and isinstance(edit.old, tree.Index) and edit.old.base == edit.new.base
 
 
 def _tight(step: Step, drawn: list[Instance]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from bilevel_verify.proofreading.instances.drawing import Instance, Unknown
 from bilevel_verify.proofreading.joints.parameters import frame_of
 from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.proofreading.promises.conclusions import same_entries
-from bilevel_verify.proofreading.source import Paper, Passage
+from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters, has_order
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Scene:
     whole: frozenset[str] = frozenset()
     bounds: tuple[tuple[int, tree.Compare], ...] = ()
     vectors: frozenset[str] = frozenset()
+    formulas: tuple[Sentence, ...] = ()
 
     def kind(self, node: tree.Node) -> str:
         """Kind of a letter, entry or value of a function."""
@@ -180,12 +181,49 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
         nodes = tuple(node for sentence in passage.formulas for node in sentence.nodes())
         yield (
             passage,
-            Scene(paper, define, tuple(kept), same, frozenset(_whole(nodes)), tuple(_bounds(paper, passage)), vectors),
+            Scene(
+                paper,
+                define,
+                tuple(kept),
+                same,
+                frozenset(_whole(nodes)),
+                tuple(_bounds(paper, passage)),
+                vectors,
+                passage.formulas,
+            ),
         )
 
 
 def _vectors(paper: Paper) -> frozenset[str]:
-    """Sequences that are guessed to be matrices, and are added to vectors again and again: ``w`` of another section."""
+    """What is guessed to be a matrix or a number, and is added to vectors again and again: ``w`` of another section."""
+    return _sequences(paper) | _letters(paper)
+
+
+def _letters(paper: Paper) -> frozenset[str]:
+    """What stands in norms and beside vectors and never beside numbers: ``s_n``, of which no other entry is printed."""
+    votes: Counter[str] = Counter()
+    numbers: set[str] = set()
+    for part in (p for s in paper.sentences for node in s.nodes() for p in node.walk()):
+        if isinstance(part, tree.Call) and part.function in ("norm", "dot"):
+            votes.update(_guessed(paper, part.arguments))
+        elif isinstance(part, tree.Add):
+            terms = [t.operand if isinstance(t, tree.Negate) else t for t in part.terms]
+            doubtful = _guessed(paper, terms)
+            sure = {kind_in(paper.notation, t) for t in terms if not _guessed(paper, (t,))}
+            votes.update(doubtful if "vector" in sure else ())
+            numbers |= {*doubtful} if "scalar" in sure else set()
+        elif isinstance(part, tree.Power | tree.Divide):
+            numbers |= {*_guessed(paper, tuple(part.children()))}
+    return frozenset(name for name, times in votes.items() if times >= LEAST_VOTES and name not in numbers)
+
+
+def _guessed(paper: Paper, parts: Sequence[tree.Node]) -> list[str]:
+    """Names of the letters and sequences among some parts that are guessed to be numbers."""
+    named = [p for p in parts if isinstance(p, tree.Letter | tree.Index) and kind_in(paper.notation, p) == "scalar"]
+    return [p.name if isinstance(p, tree.Letter) else p.base for p in named]
+
+
+def _sequences(paper: Paper) -> frozenset[str]:
     votes: Counter[str] = Counter()
     for part in (p for s in paper.sentences for node in s.nodes() for p in node.walk() if isinstance(p, tree.Add)):
         plain_terms = [t.operand if isinstance(t, tree.Negate) else t for t in part.terms]

@@ -96,7 +96,54 @@ def _judged(paper: Paper, clause: Clause, place: int, said: str, base: Sentence,
     sources = [(name, base), *(("put in", s) for s in shown)]
     found = [_of_left(printed, base, premises, left, joint, sources, ties) for left in _lefts(printed)]
     worst = sorted(found, key=lambda j: ("refuted", "undecided", "holds").index(j.verdict))
-    return worst[0] if worst else Judged("citation", printed.place, joint, "undecided", "no relation was read")
+    if not worst:
+        return Judged("citation", printed.place, joint, "undecided", "no relation was read")
+    if worst[0].verdict == "undecided" and cited != [printed]:
+        return _meant(paper, printed, base, cited, premises, ties, joint) or worst[0]
+    return worst[0]
+
+
+def _meant(
+    paper: Paper,
+    printed: Sentence,
+    base: Sentence,
+    cited: list[Sentence],
+    premises: list[Bounded],
+    ties: Ties,
+    joint: str,
+) -> Judged | None:
+    """The one relation before a result that gives what is printed, in the place of the base or of a cited premise."""
+    ahead = {
+        k: s for k, s in paper.numbered.items() if s.read.formula.n < printed.read.formula.n and s not in (base, *cited)
+    }
+    found: list[tuple[Sentence, Sentence]] = []
+    for other in ahead.values():
+        if _gives(printed, other, premises, ties):
+            found.append((base, other))
+        for one in cited:
+            rest = [p for p in premises if p not in bounds_of(one)]
+            if len(rest) < len(premises) and _gives(printed, base, [*rest, *bounds_of(other)[-1:]], ties):
+                found.append((one, other))
+    if len(found) != 1 or not found[0][0].read.formula.number:
+        return None
+    named, meant = (s.read.formula.number for s in found[0])
+    title = f"({named}) is named for this step, and it gives something else; with ({meant}) it gives what is printed"
+    evidence = (*(f"({s.read.formula.number}): {to_text_of(s)}" for s in found[0]), f"printed: {to_text_of(printed)}")
+    defect = Defect("citation", printed.place, title, "wording", printed.latex, evidence, unit=printed.unit)
+    return Judged("citation", printed.place, joint, "refuted", title, defect)
+
+
+def _gives(printed: Sentence, base: Sentence, premises: list[Bounded], ties: Ties) -> bool:
+    """Whether a relation with the premises put in is letter for letter what is printed."""
+    for result in bounds_of(printed):
+        for one in (b for b in bounds_of(base) if b.left == result.left and b.op == result.op):
+            try:
+                want, used = carried(one, premises)
+                if used and not want.order and differs(want, form_of(result.right), result.op, ties) is None:
+                    return True
+            except Formless:
+                continue
+    return False
 
 
 def _lefts(printed: Sentence) -> list[tree.Node]:

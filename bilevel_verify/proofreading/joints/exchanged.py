@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from bilevel_verify.language import to_text, tree
@@ -101,6 +101,28 @@ def exchanged_joints(paper: Paper) -> Iterator[Judged]:
             yield Judged("citation", place, joint, "undecided", "no relation is printed that could be compared")
 
 
+def _meant(
+    paper: Paper, printed: Sentence, named: Sequence[Sentence], name: str, joint: str, ties: Ties
+) -> Judged | None:
+    """The one other numbered relation before a result that becomes it when names are exchanged."""
+    ahead = [s for s in paper.numbered.values() if s.read.formula.n < printed.read.formula.n and s not in named]
+    fits = []
+    for other in ahead[-2 * NEAREST :]:
+        found = _compared(paper, printed, other, f"({other.read.formula.number})", joint, ties)
+        fits += [other] if found is not None and found.verdict == "holds" else []
+    if len(fits) != 1 or not named:
+        return None
+    number = fits[0].read.formula.number
+    title = f"this is said to be as {name}, which is about something else; it is as ({number})"
+    evidence = (
+        f"{name}: {to_text_of(named[0])}",
+        f"({number}): {to_text_of(fits[0])}",
+        f"printed: {to_text_of(printed)}",
+    )
+    defect = Defect("citation", printed.place, title, "wording", printed.latex, evidence, unit=printed.unit)
+    return Judged("citation", printed.place, joint, "refuted", title, defect)
+
+
 def _concludes(clause: Clause, place: int) -> bool:
     return clause.formulas[place].read.formula.kind == "display" or CONCLUDES.search(clause.before(place)) is not None
 
@@ -115,6 +137,8 @@ def _judged(paper: Paper, clause: Clause, start: int, place: int, ties: Ties) ->
         if found is not None and found.verdict == "holds":
             return found
         best = best or found
+    if best is None and name.startswith("("):
+        best = _meant(paper, printed, sources, name, joint, ties)
     why = "no relation before it has such a left side" if sources else "what it is similar to was not found"
     return best or Judged("citation", printed.place, joint, "undecided", why)
 

@@ -228,21 +228,21 @@ def _met(
     """Whether a hypothesis holds where it is used: the verdict, why, and the hypothesis whose equality breaks it."""
     if condition in frame.where:
         return "holds", "", None
-    ratio = _ratio(condition, frame)
-    if ratio is not None:
-        if _compares(ratio, condition.operators[0]):
+    times = ratio(condition, frame)
+    if times is not None:
+        if compares(times, condition.operators[0]):
             return "holds", "", None
-        return "refuted", f"here the left side is {ratio} times the right side", None
+        return "refuted", f"here the left side is {times} times the right side", None
     letters = free_letters(condition) - NUMBERS
     settled = _says_more(passage, letters | free_letters(frame.out(condition)))
     largest = _largest(condition, frame)
     if largest is not None and not settled and not _letters_of_left(largest[0]) & spoken.compared:
         given, value = largest
-        if _compares(value, condition.operators[0]):
+        if compares(value, condition.operators[0]):
             return "holds", "", None
-        times = f"the left side is {value:.6g} times the right side where {to_text(given)} is an equality"
-        return ("refuted", times, given) if value > 1 else ("undecided", "an equality at the end of a range", None)
-    weaker = next((w for w in frame.where if _is_weaker(w, condition)), None)
+        how = f"the left side is {value:.6g} times the right side where {to_text(given)} is an equality"
+        return ("refuted", how, given) if value > 1 else ("undecided", "an equality at the end of a range", None)
+    weaker = next((w for w in frame.where if is_weaker(w, condition)), None)
     if weaker is not None and frame.complete and not settled and not _letters_of_left(weaker) & spoken.compared:
         return "refuted", f"{passage.of} assumes {to_text(weaker)} only", None
     subject = {side.name for side in condition.operands if isinstance(side, tree.Letter)}
@@ -252,7 +252,7 @@ def _met(
     return "undecided", "the letters are not fixed by numbers of each other", None
 
 
-def _compares(value: float | Fraction, op: str) -> bool:
+def compares(value: float | Fraction, op: str) -> bool:
     """Whether ``value op 1``."""
     return {"<=": value <= 1, "<": value < 1, ">=": value >= 1, ">": value > 1}[op]
 
@@ -275,7 +275,7 @@ def _script(title: str, place: str, frame: Frame, condition: tree.Compare, given
     if given is not None:
         out = tree.Compare(tuple(frame.out(side) for side in condition.operands), condition.operators)
         return equality_script(title, place, given, condition, out)
-    if _ratio(condition, frame) is None:
+    if ratio(condition, frame) is None:
         return ""
     one, other = (form_of(frame.out(side)) for side in condition.operands)
     return form_script(title, place, other, one, "the right side", "the left side")
@@ -316,7 +316,7 @@ def _quotient(condition: tree.Compare, frame: Frame) -> tuple[dict[str, Fraction
     return {n: e[0] for n, e in monomial if not n.startswith("#")}, number
 
 
-def _ratio(condition: tree.Compare, frame: Frame) -> Fraction | None:
+def ratio(condition: tree.Compare, frame: Frame) -> Fraction | None:
     """Left over right where the definitions make it a number."""
     try:
         one, other = (form_of(frame.out(side)).single for side in condition.operands)
@@ -334,7 +334,7 @@ def _letters_of_left(node: tree.Node) -> frozenset[str]:
     return frozenset(free_letters(node.operands[0]) - NUMBERS) if isinstance(node, tree.Compare) else frozenset()
 
 
-def _is_weaker(given: tree.Node, needed: tree.Compare) -> bool:
+def is_weaker(given: tree.Node, needed: tree.Compare) -> bool:
     """Whether ``a <= 2 b`` is given where ``a <= b`` is needed, or ``a >= b`` where ``a >= 2 b`` is."""
     if not isinstance(given, tree.Compare) or len(given.operators) != 1 or given.operands[0] != needed.operands[0]:
         return False

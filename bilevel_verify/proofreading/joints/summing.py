@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations
+from typing import TypeGuard
 
-from bilevel_verify.language import tree
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import LOWER, Bounded, bounds_of, shown, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, numbered_in
@@ -131,7 +133,9 @@ def summed_joints(paper: Paper) -> Iterator[Judged]:
             name, number = letters[0], source.read.formula.number
             joint = f"({number}) summed over {name}"
             if any(name in free_letters(n) for n in source.nodes()):
-                yield Judged("citation", sentence.place, joint, "holds")
+                yield _of_terms(paper, clause, place, source, name) or Judged(
+                    "citation", sentence.place, joint, "holds"
+                )
                 continue
             title = f"({number}) is summed over {name}, and no {name} stands free in it"
             evidence = (
@@ -140,3 +144,35 @@ def summed_joints(paper: Paper) -> Iterator[Judged]:
             )
             defect = Defect("citation", sentence.place, title, "local slip", source.latex, evidence, unit=sentence.unit)
             yield Judged("citation", sentence.place, joint, "refuted", f"no {name} stands free in it", defect)
+
+
+def _of_terms(paper: Paper, clause: Clause, place: int, source: Sentence, name: str) -> Judged | None:
+    """Terms that a result sums and that the named relation does not have, where one other relation has all of them."""
+    shown = next((f for f in clause.formulas[place + 1 :] if f.read.formula.kind == "display"), None)
+    left = next((b.left for b in bounds_of(shown)), None) if shown is not None else None
+    summed = {part.arguments[0] for part in (left.walk() if left is not None else ()) if _runs_over(part, name)}
+    if shown is None or not summed or any(_has(source, one) for one in summed):
+        return None
+    ahead = (s for s in paper.numbered.values() if s.read.formula.n < shown.read.formula.n and s is not source)
+    others = [s for s in ahead if summed <= {b.left for b in bounds_of(s)}]
+    if len(others) != 1:
+        return None
+    number, meant = source.read.formula.number, others[0].read.formula.number
+    terms = ", ".join(sorted(to_text(one) for one in summed))
+    title = f"({number}) is said to be summed; it has no {terms}, which ({meant}) has"
+    evidence = (
+        f"({number}): {to_text_of(source)}",
+        f"({meant}): {to_text_of(others[0])}",
+        f"printed: {to_text_of(shown)}",
+    )
+    defect = Defect("citation", shown.place, title, "wording", shown.latex, evidence, unit=shown.unit)
+    return Judged("citation", shown.place, f"({number}) summed over {name}", "refuted", title, defect)
+
+
+def _runs_over(part: tree.Node, name: str) -> TypeGuard[tree.Call]:
+    span = binder(part) if isinstance(part, tree.Call) and part.function == "sum" else None
+    return span is not None and span[0] == name
+
+
+def _has(sentence: Sentence, term: tree.Node) -> bool:
+    return any(term == part for node in sentence.nodes() for part in node.walk())

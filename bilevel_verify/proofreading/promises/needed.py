@@ -7,12 +7,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bilevel_verify.drafting.letters import plain
-from bilevel_verify.language import tree
+from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import clauses
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.parameters import COMPARED, INHERITS
+from bilevel_verify.proofreading.joints.parameters import (
+    COMPARED,
+    INHERITS,
+    Frame,
+    compares,
+    frame_of,
+    is_weaker,
+    ratio,
+)
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters
@@ -27,6 +35,7 @@ USED = re.compile(r"\b(?:with|since|as|using|use|because|by)\s*\Z", re.I)
 def needed_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Conditions that a proof uses, one relation between letters each, against what is said outside of all proofs."""
     own = {id(p): home for name, home in paper.stated.items() for p in own_proofs(paper, name)}
+    frames = {id(p): frame_of(draft, n) for n, p in enumerate(paper.passages) if p in own.values()}
     for clause in clauses(paper):
         home = own.get(id(clause.passage))
         if home is None or INHERITS.search(home.words):
@@ -34,7 +43,38 @@ def needed_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
         for place, sentence in enumerate(clause.formulas):
             letter = _bounded(sentence) if USED.search(clause.before(place)) else ""
             if letter:
-                yield _judged(sentence, letter, home, _said(paper, clause.passage, home, letter, sentence))
+                yield _narrower(paper, sentence, letter, home, frames[id(home)]) or _judged(
+                    sentence, letter, home, _said(paper, clause.passage, home, letter, sentence)
+                )
+
+
+def _narrower(paper: Paper, sentence: Sentence, letter: str, home: Passage, frame: Frame) -> Judged | None:
+    """A proof that uses ``eta <= 1/L`` where its statement assumes ``eta <= 4/L``, or sets ``eta = 4/L``."""
+    (chain,) = sentence.chains()
+    condition = chain.tree
+    if not isinstance(condition, tree.Compare) or _compared_in_text(paper, letter):
+        return None
+    times = ratio(condition, frame)
+    given = next((w for w in frame.own if is_weaker(w, condition)), None)
+    if given is None and (times is None or compares(times, condition.operators[0])):
+        return None
+    assumed = to_text(given) if given is not None else f"{letter} = {to_text(frame.define.get(letter, condition))}"
+    title = f"the proof of {home.name} uses {to_text(condition)}, and {home.name} assumes {assumed}"
+    evidence = (f"used: {to_text_of(sentence)}", f"{home.name}: " + "; ".join(to_text_of(s) for s in home.formulas))
+    defect = Defect("premise", sentence.place, title, "breaks the statement", sentence.latex, evidence,
+                    f"needed {letter} {home.id}", sentence.unit)  # fmt: skip
+    joint = f"{to_text_of(sentence)}, used in the proof of {home.name}"
+    return Judged("premise", sentence.place, joint, "refuted", "its statement assumes less", defect)
+
+
+def _compared_in_text(paper: Paper, letter: str) -> bool:
+    """Whether an assumption or the text around bounds the letter by more than its sign."""
+    for sentence in (s for p in paper.passages if p.kind not in (*PROMISES, "proof") for s in p.formulas):
+        for chain in sentence.chains():
+            compared = any(r.word in COMPARED for r in chain.relations) and not any(map(tree.is_zero, chain.members))
+            if compared and any(isinstance(m, tree.Letter) and m.name == letter for m in chain.members):
+                return True
+    return False
 
 
 def _bounded(sentence: Sentence) -> str:

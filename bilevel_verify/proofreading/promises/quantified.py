@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import islice
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
@@ -39,6 +40,40 @@ def quantified_defects(paper: Paper) -> Iterator[Defect]:
         for name, (low, said) in least.get(id(passage), {}).items():
             yield from _at(passage, name, low, said)
     yield from _declared(paper)
+    yield from _standing(paper)
+
+
+def _standing(paper: Paper) -> Iterator[Defect]:
+    """``Let mu >= 0`` in the text, and a later display divides by mu, of which nothing says that it is not 0."""
+    every = [(s, c) for s in paper.sentences for c in s.chains()]
+    sided = {name for _, c in every for name in _positive(c.tree)}
+    running = {u.name for s in paper.sentences for n in s.nodes() for u in uses(n) if u.base or u.binder is not None}
+    for clause in clauses(paper):
+        if clause.passage.kind not in ("text", "assumption"):
+            continue
+        for place, sentence in enumerate(clause.formulas):
+            ends = () if FOR_ALL.search(clause.before(place)) else _ends(sentence)
+            for name, end in ends if sentence.read.formula.kind != "display" else ():
+                if end or name in sided | running:
+                    continue
+                later = (s for s in paper.sentences if s.read.formula.n > sentence.read.formula.n)
+                shown = ((s, w) for s in later for node in s.nodes() for w in _without_value(node, name, end))
+                for other, what in islice(shown, 1):
+                    title = f"{to_text_of(sentence)} takes in {name} = 0, and there {what}"
+                    yield Defect("outside", other.place, title, "wording", other.latex, unit=other.unit,
+                                 cause=f"standing {name}")  # fmt: skip
+
+
+def _positive(node: tree.Node | None) -> Iterator[str]:
+    """Letters that a relation says to be more, or less, than a number."""
+    match node:
+        case tree.Compare(operands=operands, operators=operators):
+            for left, op, right in zip(operands, operators, operands[1:], strict=False):
+                for one, other in ((left, right), (right, left)):
+                    if (op in ("<", ">") and isinstance(one, tree.Letter) and isinstance(other, tree.Number)) or (
+                        op == "!=" and isinstance(one, tree.Letter)
+                    ):
+                        yield one.name
 
 
 def _declared(paper: Paper) -> Iterator[Defect]:
@@ -62,8 +97,9 @@ def _ends(sentence: Sentence) -> Iterator[tuple[str, Fraction]]:
     for chain in sentence.chains():
         match chain.tree:
             case tree.Compare(operands=operands, operators=operators):
-                for left, op, right in zip(operands, operators, operands[1:], strict=False):
-                    for one, other in ((left, right), (right, left)):
+                for place, (left, op, right) in enumerate(zip(operands, operators, operands[1:], strict=False)):
+                    same = operands[0] if set(operators[:place]) == {"=="} else left  # chi = O(log(1/eps)) >= 0
+                    for one, other in ((same, right), (right, left)):
                         if isinstance(one, tree.Letter) and isinstance(other, tree.Number) and op in ("<=", ">="):
                             yield one.name, other.value
 

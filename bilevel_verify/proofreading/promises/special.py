@@ -53,7 +53,34 @@ def special_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
         for place, sentence in enumerate(clause.formulas):
             name, sources = _source(paper, clause, place)
             if sources and BECOMES.search(clause.before(place)):
-                yield from _formulas(sentence, name, sources, _values(clause, place), ties)
+                found = list(_formulas(sentence, name, sources, _values(clause, place), ties))
+                yield from found or _meant(paper, sentence, name, sources, _values(clause, place), ties)
+
+
+def _meant(
+    paper: Paper,
+    sentence: Sentence,
+    name: str,
+    sources: tuple[Sentence, ...],
+    values: Mapping[str, tree.Node],
+    ties: Ties,
+) -> Iterator[Judged]:
+    """A cited relation without the letters that get values, where one other relation becomes what is printed."""
+    mine = (tree.letters(node) for s in sources for node in s.nodes())
+    if not name.startswith("(") or any(letters & values.keys() for letters in mine):
+        return
+    fits = [
+        (number, other)
+        for number, other in paper.numbered.items()
+        if other.read.formula.n < sentence.read.formula.n and other is not sentence
+        and [j.verdict for j in _formulas(sentence, f"({number})", (other,), values, ties)] == ["holds"]
+    ]  # fmt: skip
+    if len(fits) == 1:
+        number, other = fits[0]
+        title = f"{name} has none of the letters that get values here; ({number}) becomes what is printed"
+        evidence = (f"{name}: {to_text_of(sources[0])}", f"({number}): {to_text_of(other)}")
+        defect = Defect("citation", sentence.place, title, "wording", sentence.latex, evidence, unit=sentence.unit)
+        yield Judged("citation", sentence.place, f"{to_text_of(sentence)} as {name}", "refuted", title, defect)
 
 
 def _values(clause: Clause, place: int) -> dict[str, tree.Node]:

@@ -1,4 +1,4 @@
-"""Which small errors of a list are found: ``python measure.py LIST.toml FOLDER ...``, FOLDER holds the sources.
+"""Which small errors of a list are found: ``python measure.py LIST.toml FOLDER ...``, FOLDER has the sources.
 
 The sources of the five papers are not part of this repository; those of the corpus are in ``../corpus``. An error is
 found where a finding appears that the source without it does not have; whether place and cause are right is read.
@@ -7,23 +7,12 @@ found where a finding appears that the source without it does not have; whether 
 from __future__ import annotations
 
 import sys
-import tempfile
 import tomllib
 from functools import lru_cache
 from pathlib import Path
 
-from bilevel_verify.drafting.draft import draft
-from bilevel_verify.proofreading import Defect, proofread_draft
-
-Told = tuple[str, str, str]
-
-
-def told(text: str, name: str) -> dict[Told, Defect]:
-    """Kind, title and statement of every finding of a source."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name
-        path.write_text(text, encoding="utf-8")
-        return {(d.kind, d.title, d.unit): d for d in proofread_draft(draft(path)).defects}
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from incremental import Told, remembering, told
 
 
 @lru_cache
@@ -38,22 +27,29 @@ def changed(text: str, mutant: dict[str, str]) -> str:
     return text[:at] + mutant["new"] + text[at + len(mutant["old"]) :]
 
 
+def _sources(place: Path) -> list[Path]:
+    """The sources of a folder, or one source."""
+    return [p for p in place.iterdir() if p.suffix in (".md", ".tex")] if place.is_dir() else [place]
+
+
 def main(listed: str, *folders: str) -> None:
     """Print what is found of every error whose source is there, and the share."""
-    sources = {p.stem: p for f in folders for p in Path(f).iterdir() if p.suffix in (".md", ".tex")}
+    sources = {p.stem: p for f in folders for p in _sources(Path(f))}
     found, drawn = 0, 0
-    for mutant in tomllib.loads(Path(listed).read_text(encoding="utf-8"))["mutant"]:
+    listing = tomllib.loads(Path(listed).read_text(encoding="utf-8"))["mutant"]
+    for mutant in sorted(listing, key=lambda m: m["source"]):
         path = sources.get(mutant["source"])
         if path is None:
             continue
         new = told(changed(path.read_text(encoding="utf-8"), mutant), path.name)
         fresh = [d for key, d in new.items() if key not in unchanged(path)]
         drawn, found = drawn + 1, found + bool(fresh)
-        print("found " if fresh else "missed", mutant["source"], mutant["kind"], mutant["what"], sep=" | ")
+        print("found" if fresh else "missed", mutant["source"], mutant["kind"], mutant["what"], sep=" | ", flush=True)
         for defect in fresh:
             print(f"        {defect.kind}: {defect.place}: {defect.title}")
     print(f"{found} of {drawn}")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    with remembering():
+        main(*sys.argv[1:])

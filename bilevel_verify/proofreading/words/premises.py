@@ -1,0 +1,98 @@
+"""What a step rests on by its words alone: not on itself, not on what comes after it, and not on one thing twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.carrying import to_text_of
+from bilevel_verify.proofreading.joints.citations import KINDS, LEANS
+from bilevel_verify.proofreading.joints.clauses import HOLE, ITEM, Clause, clauses
+from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+
+NUMBER = r"(?:equations?\s+|inequalit(?:y|ies)\s+)?\(?(\d+[a-z]?)\)?(?![\w.]*\d)"
+PREMISE = re.compile(
+    rf"\b(?:by|from|using|with|into|adding|combining|plugging|substituting|summing|sum of|same way as|{HOLE} in)\s+"
+    rf"{NUMBER}(?:\s*(?:,|and|, and)\s+{NUMBER})?",
+    re.I,
+)
+LATER = re.compile(r"\b(?:below|later|following|next|induction|suppose|assume|claim|show|prove|if|until)\b", re.I)
+TWICE = re.compile(
+    rf"(?P<one>\((?P<number>\d+[a-z]?)\)|(?P<kind>{KINDS})s? (?P<item>{ITEM}))\s+(?:and|with)\s+"
+    rf"(?:\((?P=number)\)|(?:(?P=kind) )?(?P=item)(?![\w.]*\d))"
+)
+CONCLUDES = re.compile(rf"\b(?:have|has|get|obtain|gives?|yields?|implies|follows)\b|{HOLE}", re.I)
+SPEAKS = re.compile(
+    r"\b(?:proofs? of|prove|induction|similar|statement|assertion|claim|conditions? of|setting of)\b", re.I
+)
+
+
+def premise_defects(paper: Paper) -> Iterator[Defect]:
+    """Relations of one proof used before they are there, statements that prove themselves, names given twice."""
+    proofs = dict(_plainly_of(paper))
+    for clause in clauses(paper):
+        if clause.passage.kind == "proof":
+            yield from _ahead(paper, clause)
+            if id(clause.passage) in proofs:
+                yield from _itself(clause, proofs[id(clause.passage)])
+        for found in TWICE.finditer(clause.words):
+            if found["kind"] and f"{found['kind']} {found['item']}" not in paper.stated:
+                continue  # two statements have this name
+            title = f"{found['one']} is named twice for one step"
+            yield _defect(clause, title, (f"the words: {' '.join(found[0].split())}",), "")
+
+
+def _plainly_of(paper: Paper) -> Iterator[tuple[int, str]]:
+    """Proofs that say what they prove, or stand right behind it."""
+    before: Passage | None = None
+    for passage in paper.passages:
+        behind = passage.says_of or (before is not None and before.name == passage.of)
+        if passage.kind == "proof" and passage.of in paper.stated and behind:
+            yield id(passage), passage.of
+        before = passage
+
+
+def _ahead(paper: Paper, clause: Clause) -> Iterator[Defect]:
+    """A premise of a step that is the result itself, or stands behind it in the same proof."""
+    if LATER.search(clause.words):
+        return
+    for said in PREMISE.finditer(clause.words):
+        after = clause.formulas[clause.words[: said.end()].count(HOLE) :]
+        shown = next((f for f in after if f.read.formula.kind == "display"), None)
+        for number in dict.fromkeys(n for n in said.groups() if n):
+            cited = paper.numbered.get(number)
+            if cited is None or shown is None or cited.unit != shown.unit:
+                continue
+            if cited.read.formula.n >= shown.read.formula.n:
+                where = "is what the step gives" if cited is shown else "stands behind the step in the same proof"
+                yield _defect(
+                    clause, f"({number}) is used for a step, and it {where}", _shown(number, cited, shown), shown.latex
+                )
+
+
+def _shown(number: str, cited: Sentence, shown: Sentence) -> tuple[str, ...]:
+    return f"({number}): {to_text_of(cited)}", f"the step: {to_text_of(shown)}"
+
+
+def _itself(clause: Clause, home: str) -> Iterator[Defect]:
+    """``By Lemma 2`` in the proof of Lemma 2."""
+    kind, _, number = home.partition(" ")
+    if SPEAKS.search(clause.words) or LATER.search(clause.words):
+        return
+    for found in re.finditer(rf"\b{kind}s? (?:{kind} )?{re.escape(number)}(?![\w.]*\d)", clause.words):
+        leans = LEANS.search(clause.words[: found.start()])
+        if leans and CONCLUDES.search(clause.words[found.end() :]):
+            yield _defect(clause, f"{home} is used in its own proof", (f"the proof of {home} rests on {home}",), "")
+
+
+def _defect(clause: Clause, title: str, evidence: tuple[str, ...], latex: str) -> Defect:
+    passage = clause.passage
+    place = (
+        clause.formulas[0].place
+        if clause.formulas
+        else f"proof of {passage.of}"
+        if passage.of
+        else passage.name or "text"
+    )
+    return Defect("citation", place, title, "wording", latex, evidence, f"{title} {passage.id}{passage.of}", passage.id)

@@ -1,0 +1,144 @@
+"""Damaged copies of one paper, one after the other: what a damage does not reach is not worked out again.
+
+Remembered are results of functions without a state, under all that they depend on: formulas as they are read, steps on
+instances, equations between neighbours, paths of algorithms. The findings are those of a paper that is read alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from bilevel_verify.drafting.draft import draft
+from bilevel_verify.errors import LatexError
+from bilevel_verify.language import tree
+from bilevel_verify.latex import Notation, read_latex
+from bilevel_verify.manuscript.opaque import kind_in
+from bilevel_verify.proofreading import Defect, proofread_draft, report
+from bilevel_verify.proofreading.instances import links
+from bilevel_verify.proofreading.instances.scenes import Scene
+from bilevel_verify.proofreading.joints import nearly
+
+Value = TypeVar("Value")
+Told = tuple[str, str, str]
+REMEMBERED: dict[Hashable, object] = {}
+NOTATIONS: dict[int, tuple[Notation, int]] = {}
+DIGESTS: dict[str, int] = {}
+
+
+def _kept(key: Hashable, make: Callable[[], Value]) -> Value:
+    if key not in REMEMBERED:
+        try:
+            REMEMBERED[key] = make()
+        except LatexError as failure:
+            REMEMBERED[key] = failure
+    found = REMEMBERED[key]
+    if isinstance(found, LatexError):
+        raise found
+    return found  # type: ignore[return-value]
+
+
+def _digest(notation: Notation) -> int:
+    """The same number for notations that say the same."""
+    if id(notation) not in NOTATIONS:
+        text = repr((notation.entries, sorted(notation.indices), notation.free, sorted(notation.known), notation.closed,
+                     sorted(notation.norms.items()), sorted(notation.components),
+                     sorted(notation.options.items())))  # fmt: skip
+        NOTATIONS[id(notation)] = notation, DIGESTS.setdefault(text, len(DIGESTS))
+    return NOTATIONS[id(notation)][1]
+
+
+def _kinds(notation: Notation, nodes: tuple[tree.Node, ...]) -> Hashable:
+    """What the notation says of every part of some formulas."""
+    parts = dict.fromkeys(
+        p for node in nodes for p in node.walk() if isinstance(p, tree.Letter | tree.Index | tree.Call)
+    )
+    return tuple((part, kind_in(notation, part)) for part in parts)
+
+
+def _read(original: Callable[..., object]) -> Callable[..., object]:
+    @wraps(original)
+    def read(text: str, notation: Notation, *rest: Hashable, **more: Hashable) -> object:
+        key = "read", text, _digest(notation), rest, tuple(more.items())
+        return _kept(key, lambda: original(text, notation, *rest, **more))
+
+    return read
+
+
+def _link(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
+    @wraps(original)
+    def judged(paper: object, scene: Scene, sentence: object, step: links.Step, rules: list[nearly.Rule]) -> object:
+        mine = nearly.about(paper, (step[0], step[2]), rules)  # type: ignore[arg-type]
+        bounds = tuple((n < sentence.read.formula.n, c) for n, c in scene.bounds)  # type: ignore[attr-defined]
+        nodes = (
+            step[0],
+            step[2],
+            *scene.define.values(),
+            *scene.where,
+            *(n for r in mine for n in r),
+            *(c for _, c in bounds),
+        )
+        key = ("link", step, sentence.place, sentence.unit, sentence.latex, mine, tuple(scene.define.items()),  # type: ignore[attr-defined]
+               scene.where, tuple(sorted(scene.same.items())), scene.whole, bounds, scene.vectors,
+               _kinds(scene.paper.notation, nodes))  # fmt: skip
+        return _kept(key, lambda: tuple(original(paper, scene, sentence, step, rules)))
+
+    return judged
+
+
+class _Step(nearly._Step):
+    """Two sides, once for the same sides, equations and kinds."""
+
+    def __new__(cls, notation: Notation, rules: tuple[nearly.Rule, ...], left: tree.Node, right: tree.Node) -> _Step:
+        kinds = _kinds(notation, (left, right, *(node for rule in rules for node in rule)))
+        return _kept(("sides", rules, left, right, kinds), lambda: super(_Step, cls).__new__(cls))
+
+    def __init__(self, notation: Notation, rules: tuple[nearly.Rule, ...], left: tree.Node, right: tree.Node) -> None:
+        if not hasattr(self, "told"):
+            super().__init__(notation, rules, left, right)
+            self.told: dict[tuple[tree.Node, bool], bool] = {}
+
+    def closed_by(self, changed: tree.Node, left: bool) -> bool:
+        if (changed, left) not in self.told:
+            self.told[changed, left] = super().closed_by(changed, left)
+        return self.told[changed, left]
+
+
+def _paths(original: Callable[..., Iterator[Defect]]) -> Callable[..., object]:
+    @wraps(original)
+    def defects(algorithm: object) -> object:
+        return _kept(("algorithm", repr(algorithm)), lambda: tuple(original(algorithm)))
+
+    return defects
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Inside of it, ``told`` remembers."""
+    patched: list[tuple[object, str, object]] = []
+    for module in [m for n, m in sys.modules.items() if n.startswith("bilevel_verify") and hasattr(m, "read_latex")]:
+        if module.read_latex is read_latex:
+            patched.append((module, "read_latex", _read(read_latex)))
+    patched += [(links, "_judged", _link(links._judged)), (nearly, "_Step", _Step),
+                (report, "algorithm_defects", _paths(report.algorithm_defects))]  # fmt: skip
+    before = [(place, name, getattr(place, name)) for place, name, _ in patched]
+    for place, name, new in patched:
+        setattr(place, name, new)
+    try:
+        yield
+    finally:
+        for place, name, old in before:
+            setattr(place, name, old)
+
+
+def told(text: str, name: str) -> dict[Told, Defect]:
+    """Kind, title and unit of every finding of a source."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_text(text, encoding="utf-8")
+        return {(d.kind, d.title, d.unit): d for d in proofread_draft(draft(path)).defects}

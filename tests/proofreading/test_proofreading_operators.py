@@ -1,0 +1,104 @@
+"""Operators of each kind: the rules that they led to, one slip each, and that remembering changes no finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from incremental import REMEMBERED, remembering, told
+from kind_mutants import OPERATORS, mutants
+from proofreading_mutants import papers
+
+SLIPS = {
+    "a base that another relation is meant for": (
+        "epochs.md", r"Substituting $\eta=\frac1L$ into (6)", r"Substituting $\eta=\frac1L$ into (1)",
+        "with (6) it gives what is printed",
+    ),
+    "a premise that stands behind the step": (
+        "epochs.md", "Plugging (12) into (13), we have", "Plugging (14) into (13), we have",
+        "it is what the step gives",
+    ),
+    "a statement in its own proof": (
+        "epochs.md", "By Lemma 1, we have $f", "By Lemma 2, we have $f", "in its own proof",
+    ),
+    "one lemma twice": ("epochs.md", "By Lemma 2 and Lemma 3", "By Lemma 3 and Lemma 3", "named twice"),
+    "a special case of another relation": (
+        "two-functions.md", r"Setting $\nu=\frac12$ in (13)", r"Setting $\nu=\frac12$ in (11)", "none of the letters",
+    ),
+    "the same way as something else": (
+        "two-functions.md", "In the same way as (7)", "In the same way as (5)", "it is as (7)",
+    ),
+    "another relation summed": ("epochs.md", "We sum (4) over", "We sum (2) over", "which (4) has"),
+    "a step longer than the proof allows": (
+        "epochs.md", r"**Lemma 1.** Let $0<\eta\le\frac1L$", r"**Lemma 1.** Let $0<\eta\le\frac4L$",
+        "Lemma 1 assumes eta",
+    ),
+    "a loop that ends far from its accuracy": (
+        "accelerated-gradient.md", r"\|\nabla f(x_{t,0})\|>\epsilon", r"\|\nabla f(x_{t,0})\|<\epsilon",
+        "is large beside eps",
+    ),
+    "a restart while the steps are short": (
+        "restarts.md", r"\|x_{t,i+1}-x_{t,i}\|^2>B^2$ then", r"\|x_{t,i+1}-x_{t,i}\|^2<B^2$ then",
+        "the restart comes if",
+    ),
+    "a step along the gradient": (
+        "accelerated-gradient.md", r"7. $z_{k+1}=z_k-a", r"7. $z_{k+1}=z_k+a", "goes along the gradient",
+    ),
+    "a constant that may be 0": ("implicit-function.md", r"$\mu>0$", r"$\mu\ge 0$", "takes in mu = 0"),
+    "a letter beside vectors": (
+        "frank-wolfe.md", r"&=h(u_n)+\gamma_n\langle", r"&=h(u_n)-\gamma_n\langle", "the step does not hold",
+    ),
+    "an inner product put in": (
+        "cubic-newton.tex", r"&=f(x_t)-\frac12\langle s_t", r"&=f(x_t)+\frac12\langle s_t", "the step does not hold",
+    ),
+    "the index of a value": (
+        "cubic-newton.tex", r"&=f(x_t)-\frac12\langle s_t", r"&=f(x_{t+1})-\frac12\langle s_t",
+        "with x[t] in the place",
+    ),
+    "momentum back to the point before": (
+        "restarts.md", r"x_{t,k}+(1-\theta)(x_{t,k}-x_{t,k-1})$", r"x_{t,k}-(1-\theta)(x_{t,k}-x_{t,k-1})$", "momentum",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def once() -> Iterator[None]:
+    with remembering():
+        yield
+
+
+@pytest.mark.parametrize("case", SLIPS)
+def test_a_slip_is_told_and_the_right_paper_is_not(case: str) -> None:
+    file, old, new, words = SLIPS[case]
+    text = papers()[file]
+    assert old in text
+    assert not any(words in title for _, title, _ in told(text, file))
+    assert any(words in title for _, title, _ in told(text.replace(old, new, 1), file))
+
+
+def test_a_mean_over_another_number_of_terms() -> None:
+    text = papers()["restarts.md"].replace(
+        r"14. Output: $x_{t,k}$", "14. $\\hat{y}=\\frac{1}{K}\\sum_{i=0}^{K}y_{t,i}$\n15. Output: $\\hat{y}$"
+    )
+    assert any("the mean divides by K" in title for _, title, _ in told(text, "restarts.md"))
+    right = text.replace(r"\sum_{i=0}^{K}y", r"\sum_{i=0}^{K-1}y")
+    assert not any("the mean divides" in title for _, title, _ in told(right, "restarts.md"))
+
+
+def test_operators_damage_and_are_of_every_item() -> None:
+    texts = papers()
+    found = list(mutants())
+    assert {operator.item for operator, _ in found} == {1, 2, 3, 4, 5, 6}
+    assert {operator.name for operator, _ in found} >= {o.name for o in OPERATORS if o.name != "a mark in a step"}
+    assert all(mutant.text != texts[mutant.file] for _, mutant in found)
+
+
+def test_remembering_changes_no_finding() -> None:
+    drawn = [m for _, m in mutants() if m.file in ("two-functions.md", "hoelder.tex", "epochs.md")][::9]
+    warm = [set(told(m.text, m.file)) for m in drawn]
+    cold = []
+    for mutant in drawn:
+        REMEMBERED.clear()
+        cold.append(set(told(mutant.text, mutant.file)))
+    assert warm == cold
+    assert any(warm)
