@@ -64,13 +64,12 @@ class Proof(NamedTuple):
         """All lines in order; the first one that does not follow is refused with its place."""
         demand(isinstance(lines, list), "a proof is a list of lines")
         for place, line in enumerate(lines):
-            rule = line[0] if isinstance(line, list) and line and isinstance(line[0], str) else ""
             try:
                 work.spend(10)
-                demand(rule in RULES, "a line begins with a rule")
-                RULES[rule](self, at, *line[1:])
+                demand(isinstance(line, list) and len(line) > 1 and line[0] in RULES, "a line begins with a rule")
+                RULES[line[0]](self, at, *line[1:])
             except (Refused, *ILL_FORMED) as error:
-                raise Refused(f"line {place + 1} ({rule[:12]}): {str(error)[:300]}") from None
+                raise Refused(f"line {place + 1}: {str(error)[:300]}") from None
 
     def hypothesis(self, at: Context, place: int) -> None:
         """A hypothesis of the statement."""

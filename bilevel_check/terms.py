@@ -131,9 +131,8 @@ def kind(node: Tree, sorts: Mapping[str, str]) -> str:
         return "vector" if sorts.get(node) == "vector" else "number"
     head, parts = split(node)
     inner = {**sorts, parts[1]: "integer"} if head in SUMS else sorts
-    kinds = [
-        kind(part, sorts if place else inner) for place, part in enumerate(parts) if not (head in SUMS and place == 1)
-    ]
+    counted = (parts[0], *parts[2:]) if head in SUMS else parts  # all but the index
+    kinds = [kind(part, sorts if place else inner) for place, part in enumerate(counted)]
     wanted, found = KINDS.get(head, ("number", "number"))
     if head in ("+", "neg") and "vector" in kinds:
         wanted = found = "vector"

@@ -12,8 +12,8 @@ from seeds import SEED
 
 from bilevel_check.context import Context, factors
 from bilevel_check.intervals import FUNCTIONS, Evaluation, down, shown
-from bilevel_check.ring import Atom, Poly, exponent, is_zero, number, power_of, power_of_one, reduced
-from bilevel_check.terms import BITS, DEFINED, DEPTH, Refused, Tree, tree, work
+from bilevel_check.ring import ONE, Atom, Poly, exponent, is_zero, monomial, number, power_of, power_of_one, reduced
+from bilevel_check.terms import BITS, DEFINED, DEPTH, Refused, Tree, kind, letters, read, substituted, tree, work
 
 UNARY = "sqrt log exp sin cos tan sinh cosh tanh abs plus sign floor ceil".split()
 POSITIVE = {"sqrt", "log"}
@@ -348,6 +348,80 @@ def test_limits() -> None:
     work.left = 5
     with pytest.raises(Refused):
         number(1) * number(2) * number(3)
+
+
+@pytest.mark.fast
+def test_the_limits_are_those_that_the_documents_say() -> None:
+    x = Atom("letter", "x")
+    assert (DEPTH, BITS) == (60, 20_000)
+    assert read('"' + "a" * 999_998 + '"') == "a" * 999_998
+    assert read("9" * 400) == int("9" * 400)
+    for text in ('"' + "a" * 999_999 + '"', "9" * 401, '"about 1' + "0" * 400 + '"'):
+        with pytest.raises(Refused, match="1000000 characters"):
+            read(text)
+    assert number(2**19_998).constant() == 2**19_998
+    once = {monomial({x: Fraction(1)}): Fraction(1)}
+    for long in ({ONE: Fraction(2**19_999)}, {ONE: Fraction(1, 2**19_999)}, {ONE: Fraction(2**19_999), **once}):
+        with pytest.raises(Refused, match="20000 bits"):
+            Poly(long)
+    sum_of_two = power_of_one(x) + number(1)
+    assert len(sum_of_two.to_the(64).terms) == 65
+    with pytest.raises(Refused, match="at most 64"):
+        sum_of_two.to_the(65)
+
+
+@pytest.mark.fast
+def test_what_is_no_tree() -> None:
+    for data in (
+        {"+": 0, "x": 1},
+        [],
+        {},
+        "",
+        None,
+        True,
+        ["+"],
+        ["/", 1],
+        ["neg", 1, 2],
+        [["+"], 1],
+        [1],
+        ["sum", 1, 2, 3, 4],
+    ):
+        with pytest.raises(Refused):
+            tree(data)
+    assert tree(["+", "x"]) == ("+", "x")
+
+
+@pytest.mark.fast
+def test_every_node_is_counted_once() -> None:
+    node = ("+", "x", ("neg", "y"), 3)
+    for count in (tree, letters, lambda one: substituted(one, {}), lambda one: kind(one, {"x": "real", "y": "real"})):
+        work.left = 100
+        count(["+", "x", ["neg", "y"], 3] if count is tree else node)
+        assert work.left == 95
+
+
+@pytest.mark.fast
+def test_letters_and_kinds_of_sums_and_vectors() -> None:
+    assert letters(("sum", ("*", "i", "x"), "i", "n", "m")) == {"x", "n", "m"}
+    assert letters(("sum", "i", "i", "i", 3)) == {"i"}
+    assert substituted(("sum", ("*", "i", "x"), "i", "i", "x"), {"i": 1, "x": 2}) == ("sum", ("*", "i", 2), "i", 1, 2)
+    sorts = {"x": "real", "u": "vector", "v": "vector"}
+    for node in (("*", "x", "v"), ("*", 2, "x", "v"), ("/", "v", "x"), ("+", "u", "v"), ("neg", "v")):
+        assert kind(node, sorts) == "vector"
+    for node in (
+        ("*", "u", "v"),
+        ("/", "x", "v"),
+        ("/", "u", "v"),
+        ("+", "x", "v"),
+        ("^", "v", 2),
+        ("max", "v"),
+        ("neg", ("<=", 0, 1)),
+    ):
+        with pytest.raises(Refused):
+            kind(node, sorts)
+    assert kind(("dot", "u", ("*", "x", "v")), sorts) == kind(("norm", "v"), sorts) == "number"
+    assert kind(("sum", "v", "v", 1, 2), sorts) == "number"
+    assert kind(("and", ("<=", 0, 1), ("or", ("<", 0, "x"))), sorts) == "condition"
 
 
 @pytest.mark.fast
