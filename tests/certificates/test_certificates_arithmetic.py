@@ -12,7 +12,19 @@ from seeds import SEED
 
 from bilevel_check.context import Context, factors
 from bilevel_check.intervals import FUNCTIONS, Evaluation, down, shown
-from bilevel_check.ring import ONE, Atom, Poly, exponent, is_zero, monomial, number, power_of, power_of_one, reduced
+from bilevel_check.ring import (
+    ONE,
+    Atom,
+    Poly,
+    exponent,
+    is_zero,
+    monomial,
+    names,
+    number,
+    power_of,
+    power_of_one,
+    reduced,
+)
 from bilevel_check.terms import BITS, DEFINED, DEPTH, Refused, Tree, kind, letters, read, substituted, tree, work
 
 UNARY = "sqrt log exp sin cos tan sinh cosh tanh abs plus sign floor ceil".split()
@@ -334,6 +346,21 @@ def test_functions_of_integers_and_powers_of_products() -> None:
 
 
 @pytest.mark.fast
+def test_roots_with_coefficients_multiply() -> None:
+    at = context()
+    root = ("sqrt", ("+", "x", 1))
+    assert at.of(("*", ("*", 2, root), ("*", 3, root))) == at.of(("*", 6, ("+", "x", 1)))
+    assert at.of(("*", ("*", 2, ("sqrt", 5)), ("*", 3, ("sqrt", 5)))) == number(30)
+    assert power_of(Atom("prime", 3), Fraction(10_000)) == number(3**10_000)  # 2 bits, 20,000 in all
+    assert names(at.of(("^", 2, ("log", ("+", "x", ("*", "y", "z")))))) == {"x", "y", "z"}
+    assert names(at.of(("floor", ("sqrt", "z")))) == {"z"}
+    assert names(at.of(("sum", ("/", "x", "i"), "i", 1, ("floor", "y")))) >= {"x", "y"}
+    over = at.of(("/", ("^", "x", "y"), ("+", "x", 1)))
+    assert reduced(over) == over  # only whole powers of the letter are written over the sum
+    assert reduced(at.of(("/", ("^", "x", 2), ("+", "x", 1)))) == at.of(("+", "x", -1, ("/", 1, ("+", "x", 1))))
+
+
+@pytest.mark.fast
 def test_limits() -> None:
     deep = lambda depth: ["neg", deep(depth - 1)] if depth else 1
     assert tree(deep(DEPTH))
@@ -421,6 +448,9 @@ def test_letters_and_kinds_of_sums_and_vectors() -> None:
             kind(node, sorts)
     assert kind(("dot", "u", ("*", "x", "v")), sorts) == kind(("norm", "v"), sorts) == "number"
     assert kind(("sum", "v", "v", 1, 2), sorts) == "number"
+    for node in (("sum", "i", "i", 1, "i"), ("sum", 1, "v", 1, "v"), ("prod", 1, "i", "i", 2)):
+        with pytest.raises(Refused):
+            kind(node, sorts)
     assert kind(("and", ("<=", 0, 1), ("or", ("<", 0, "x"))), sorts) == "condition"
 
 

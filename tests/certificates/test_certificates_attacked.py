@@ -211,8 +211,11 @@ FALSE: list[tuple[Any, Any, dict[str, Any], tuple[Any, ...]]] = [
     ("n >= 1", [induction("n >= 1", 1, [], [same("n + 1 >= 1", (1, [0], []), (1, [], []))])], {"n": 0}, ()),
     ("n >= 1", [induction("n >= 1", "n", [["hypothesis", 0]], [same("n + 1 >= 1", (1, [0], []))])], {"n": 0}, ()),
     ("n >= 1", [*given(1), ["hypothesis", 1], induction("n >= 1", 0, [], [])], {"n": 0}, ("n >= 0",)),
-    ("2**n <= 8", [*given(2), induction("2**n <= 8", 0, [], [same("2**(n + 1) <= 8", (2, [1], []))])], {"n": 4},
-     ("n >= 0", "2**n <= 17")),
+    ("2**n <= 1", [*given(2), induction("2**n <= 1", 0, [], [["hypothesis", 2], same(
+        "2**(n + 1) <= 1", ("1/3", [0], []), ("7/3", [2], []))])], {"n": 3}, ("n >= 0", "2**n >= 4")),
+    ("sum(i, (i, 1, n)) <= 0", [*given(2), induction("sum(i, (i, 1, n)) <= 0", 0, [["last-term", data("sum(i, (i, 1, 0))")]],
+     [["hypothesis", 2], ["last-term", data("sum(i, (i, 1, n + 1))")], same("sum(i, (i, 1, n + 1)) <= 0", ("1 + n", [0], []),
+      ("2 + n", [2], []), (-1, [3], []))])], {"n": 2}, ("n >= 0", "sum(i, (i, 1, n)) >= 1")),
     ("m <= 4*n", [*given(2), induction("m <= 4*n", 0, [], [["hypothesis", 2], same("m <= 4*(n + 1)", (1, [1], []), (4, [], []))])],
      {"m": 1, "n": 0}, ("n >= 0", "m <= 1")),
     ("n <= x", [*given(2), induction("n <= x", 0, [same("0 <= x", (1, [1], []))], [["hypothesis", 1], same(
