@@ -361,6 +361,30 @@ def test_roots_with_coefficients_multiply() -> None:
 
 
 @pytest.mark.fast
+def test_sums_below_sums_are_written_out_from_above() -> None:
+    """x/(sqrt(x + 1) + 1) = sqrt(x + 1) - 1."""
+    root = ("sqrt", ("+", "x", 1))
+    p = context().of(("+", ("/", "x", ("+", root, 1)), ("neg", root), 1))
+    assert p.terms
+    assert is_zero(p)
+    assert not is_zero(p + number(1))
+
+
+@pytest.mark.fast
+def test_signs_of_atoms() -> None:
+    x, at = Atom("letter", "x"), Context({"x": "real"})
+    for a in (Atom("prime", 2), Atom("pi"), Atom("E")):
+        assert at.atom(a, ">")
+    assert not at.atom(x, ">=")
+    at.learn(-power_of_one(x), ">")
+    assert [at.atom(x, op) for op in ("!=", ">=", ">")] == [True, False, False]
+    at.learn(number(-1), ">=")
+    assert at.absurd
+    assert at.atom(x, ">")  # what contradicts itself says everything
+    assert not Context({"x": "real"}, [(number(0), ">=")]).absurd
+
+
+@pytest.mark.fast
 def test_limits() -> None:
     deep = lambda depth: ["neg", deep(depth - 1)] if depth else 1
     assert tree(deep(DEPTH))
@@ -425,6 +449,10 @@ def test_every_node_is_counted_once() -> None:
         work.left = 100
         count(["+", "x", ["neg", "y"], 3] if count is tree else node)
         assert work.left == 95
+    both = power_of_one(Atom("letter", "x")) + power_of_one(Atom("letter", "y"))
+    work.left = 100
+    assert names(both) == {"x", "y"}
+    assert work.left == 95
 
 
 @pytest.mark.fast
