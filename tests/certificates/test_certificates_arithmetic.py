@@ -371,6 +371,19 @@ def test_sums_below_sums_are_written_out_from_above() -> None:
 
 
 @pytest.mark.fast
+def test_powers_that_are_defined() -> None:
+    at = Context({"x": "real", "y": "real", "z": "real"})
+    for name in ("x", "y"):
+        at.learn(at.of(name), ">=")
+    assert at.of(("^", "z", 100)) == at.of(("*", *["z"] * 100))  # more than sums are multiplied out to
+    assert at.of(("^", "x", "y")) == power_of(Atom("letter", "x"), power_of_one(Atom("letter", "y")))  # 0**0 is 1
+    assert at.of(("^", "z", 0)) == number(1)
+    for node in (("^", "x", "z"), ("^", "z", "y"), ("^", "x", ("neg", "y")), ("^", "z", -1), ("^", "x", -1)):
+        with pytest.raises(Refused):
+            at.of(node)
+
+
+@pytest.mark.fast
 def test_signs_of_atoms() -> None:
     x, at = Atom("letter", "x"), Context({"x": "real"})
     for a in (Atom("prime", 2), Atom("pi"), Atom("E")):
