@@ -378,6 +378,14 @@ def test_powers_that_are_defined() -> None:
     assert at.of(("^", "z", 100)) == at.of(("*", *["z"] * 100))  # more than sums are multiplied out to
     assert at.of(("^", "x", "y")) == power_of(Atom("letter", "x"), power_of_one(Atom("letter", "y")))  # 0**0 is 1
     assert at.of(("^", "z", 0)) == number(1)
+    one, other = ("+", "x", 1), ("+", "y", 1)
+    assert at.of(("sqrt", ("*", one, other))) == at.of(("*", ("sqrt", one), ("sqrt", other)))
+    assert at.of(("sqrt", ("^", one, 2))) == at.of(one)
+    at.of("x")
+    work.left = 10
+    assert at.of("x") == power_of_one(Atom("letter", "x"))
+    assert work.left == 8  # its kind and its value, once each
+    work.left = 10**9
     for node in (("^", "x", "z"), ("^", "z", "y"), ("^", "x", ("neg", "y")), ("^", "z", -1), ("^", "x", -1)):
         with pytest.raises(Refused):
             at.of(node)
