@@ -392,6 +392,25 @@ def test_powers_that_are_defined() -> None:
 
 
 @pytest.mark.fast
+def test_inner_products_are_bilinear_and_what_has_no_word_is_refused() -> None:
+    at = Context({"x": "real", "y": "real", "u": "vector", "v": "vector"})
+    for left, right, scale in (
+        (("*", "x", "u"), ("*", "y", "v"), ("*", "x", "y")),
+        (("*", 2, "x", "y", "u"), ("neg", "v"), ("*", -2, "x", "y")),
+        (("*", "u", ("^", "x", 2)), ("/", ("*", 3, "v"), 2), ("*", Fraction(3, 2), ("^", "x", 2))),
+    ):
+        assert at.of(("dot", left, right)) == at.of(("*", scale, ("dot", "u", "v"))) == at.of(("dot", right, left))
+    both = ("dot", ("+", "u", ("*", "x", "v")), ("+", "u", ("neg", ("*", "x", "v"))))
+    assert at.of(both) == at.of(("+", ("dot", "u", "u"), ("neg", ("*", "x", "x", ("dot", "v", "v")))))
+    assert at.of(("dot", ("+", "u", ("neg", "u")), "v")) == number(0)
+    assert at.known(at.of(("dot", both[1], both[1])), ">=")
+    assert not at.known(at.of(both), ">=")
+    for node in (("prod", "i", "i", 1, 2), ("sign", "x")):
+        with pytest.raises(Refused, match="not known to the ring"):
+            at.of(node)
+
+
+@pytest.mark.fast
 def test_signs_of_atoms() -> None:
     x, at = Atom("letter", "x"), Context({"x": "real"})
     for a in (Atom("prime", 2), Atom("pi"), Atom("E")):
