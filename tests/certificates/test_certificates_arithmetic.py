@@ -411,6 +411,20 @@ def test_inner_products_are_bilinear_and_what_has_no_word_is_refused() -> None:
 
 
 @pytest.mark.fast
+def test_nothing_of_the_index_stands_before_its_sum() -> None:
+    at = Context({"x": "real", "n": "integer"})
+    at.learn(at.of("x"), ">")
+    for body, before in (("i", 1), (("*", "x", "i"), "x"), (("^", "x", ("+", "n", ("neg", "i"))), ("^", "x", "n")),
+                         (("*", ("^", "i", 2), ("^", "x", 3)), ("^", "x", 3)), (("/", "x", ("+", "i", "x")), "x")):  # fmt: skip
+        [(m, c)] = at.of(("sum", body, "i", 1, "n")).terms.items()
+        kept = {(a, e) for a, e in m if a.kind != "sum"}
+        assert c == 1
+        assert len(m) == len(kept) + 1
+        assert Poly({frozenset(kept): Fraction(1)}) == at.of(before)
+    assert at.of(("sum", "x", "i", 1, 4)) == at.of(("*", 4, "x"))
+
+
+@pytest.mark.fast
 def test_signs_of_atoms() -> None:
     x, at = Atom("letter", "x"), Context({"x": "real"})
     for a in (Atom("prime", 2), Atom("pi"), Atom("E")):

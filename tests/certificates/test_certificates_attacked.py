@@ -80,6 +80,7 @@ FALSE: list[tuple[Any, Any, dict[str, Any], tuple[Any, ...]]] = [
      {"x": mp.mpf(1.5)}, ("x >= 1",)),
     (f"{CAPTURED} == sum(sum(k*m, (m, 1, 2)), (k, 1, m - 1)) + 5", [*given(1), ["last-term", data(CAPTURED)]], {"m": 1},
      ("m >= 1",)),
+    ("3*sum(i, (i, 1, 2)) == 2*sum(i, (i, 1, 3))", known("3*sum(i, (i, 1, 2)) == 2*sum(i, (i, 1, 3))"), {}, ()),
     ("sum(i*x, (i, 1, 2)) == sum(i*i, (i, 1, 2))", known("sum(i*x, (i, 1, 2)) == sum(i*i, (i, 1, 2))"), {"x": 5}, ()),
     ("sum(x**i, (i, 0, 2)) == x**2*sum(x**(i - 2), (i, 0, 2))",
      [*given(1), same("sum(x**i, (i, 0, 2)) == x**2*sum(x**(i - 2), (i, 0, 2))")], {"x": 0}, ("x >= 0",)),
