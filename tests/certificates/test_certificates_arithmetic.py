@@ -301,6 +301,16 @@ def test_factors_multiply_to_the_number(value: Fraction) -> None:
 
 
 @pytest.mark.fast
+def test_factors_are_primes_with_their_signs() -> None:
+    found = [(a.args[0], e) for a, e in factors(Fraction(12, 35))]
+    assert found == [(2, 1), (2, 1), (3, 1), (5, -1), (7, -1)]
+    assert [(a.args[0], e) for a, e in factors(Fraction(1, 1009))] == [(1009, -1)]
+    work.left = 10
+    assert Evaluation({}, 64).of(3) == (3, 3)
+    assert work.left == 9
+
+
+@pytest.mark.fast
 def test_exponents_in_normal_form() -> None:
     nu = power_of_one(Atom("letter", "nu"))
     compound = Atom("compound", number(1) - nu)
