@@ -26,7 +26,7 @@ AGAINST = {"<=": (">",), "<": (">=",), ">=": ("<",), ">": ("<=",), "==": ("<", "
 def goal_of(data: object) -> tuple[str, Tree, Tree]:
     """``(op, smaller, larger)`` with op one of ``>=``, ``>``, ``==``: the fact is ``larger - smaller op 0``."""
     head, parts = split(tree(data))
-    demand(head in terms.RELATIONS, f"{str(data)[:60]} is no relation")
+    demand(head in terms.RELATIONS, f"{head!r} is no relation")
     small, large = parts[::-1] if head in (">", ">=") else parts
     return {"<=": ">=", "<": ">"}.get(head, head), small, large
 
@@ -69,7 +69,7 @@ class Proof(NamedTuple):
                 demand(isinstance(line, list) and len(line) > 1 and line[0] in RULES, "a line begins with a rule")
                 RULES[line[0]](self, at, *line[1:])
             except (Refused, *ILL_FORMED) as error:
-                raise Refused(f"line {place + 1} ({str(line)[2:14]}...): {str(error)[:300]}") from None
+                raise Refused(f"line {place + 1}: {str(error)[:300]}") from None
 
     def hypothesis(self, at: Context, place: int) -> None:
         """A hypothesis of the statement."""
@@ -158,7 +158,8 @@ class Proof(NamedTuple):
     def terms(self, at: Context, total: Any) -> None:
         """``sum(i = a..b) = sum(i = a..b - 1) + term(b)`` for integers a <= b; the sum is 0 for a > b."""
         node = tree(total)
-        body, index, low, high = split(node)[1]
+        head, (body, index, low, high) = split(node)
+        demand(head == "sum", "no sum")
         element, length = at.of(node), at.of(high) - at.of(low)
         if not at.known(-length, ">"):
             demand(at.known(length, ">="), "the range may be empty or not")

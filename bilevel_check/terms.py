@@ -88,7 +88,7 @@ def tree(data: object, depth: int = DEPTH) -> Tree:
         demand(NUMBER.match(data) is not None, f"{data[:40]!r} is neither a letter nor a number")
         return Fraction(data)
     head, *parts = data if isinstance(data, list) and data else [""]
-    demand(head in PARTS, f"{str(data)[:40]!r} is no expression")
+    demand(isinstance(head, str) and head in PARTS, "this is no expression")
     fits = len(parts) == PARTS[head] or 0 < len(parts) < PARTS[head] == MOST
     demand(fits and depth > 0, f"{head} with {len(parts)} parts, or nested deeper than {DEPTH}")
     demand(head not in SUMS or isinstance(tree(parts[1]), str), "the index of a sum must be a letter")
@@ -131,9 +131,8 @@ def kind(node: Tree, sorts: Mapping[str, str]) -> str:
         return "vector" if sorts.get(node) == "vector" else "number"
     head, parts = split(node)
     inner = {**sorts, parts[1]: "integer"} if head in SUMS else sorts
-    kinds = [
-        kind(part, sorts if place else inner) for place, part in enumerate(parts) if not (head in SUMS and place == 1)
-    ]
+    counted = (parts[0], *parts[2:]) if head in SUMS else parts  # all but the index
+    kinds = [kind(part, sorts if place else inner) for place, part in enumerate(counted)]
     wanted, found = KINDS.get(head, ("number", "number"))
     if head in ("+", "neg") and "vector" in kinds:
         wanted = found = "vector"

@@ -86,6 +86,12 @@ def certify(
     if point is not None:
         data["counterexample"] = _values(statement, point)
         return accepted(data)
+    return proved(data, effort)
+
+
+def proved(data: dict[str, Any], effort: int = EFFORT) -> Certificate | None:
+    """A certificate with a proof for ``about`` and ``statement`` as they stand in it; None where none was found."""
+    statement = data["statement"]
     own = lets(statement)
     for let, eager in product([own, []] if own else [[]], (False, True)):
         lines = _search(statement, let, effort, eager)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,8 @@ from mpmath import mp
 Array = np.ndarray[Any, Any]
 BATCH, LONGEST = 20_000, 400
 """Points of one draw; terms of the longest sum that is written out (points with longer ones are not looked at)."""
+DRAWS, STEPS, WALKERS = 20, 150, 5_000
+"""Batches drawn; steps of a walk, and how many walk, where too few of them meet the hypotheses."""
 HEADS = {
     "neg": np.negative, "abs": np.abs, "plus": lambda a: np.maximum(a, 0.0), "ceil": np.ceil, "floor": np.floor,
     "/": np.divide, "^": np.power, "mod": np.mod, "sign": np.sign,
@@ -62,19 +65,13 @@ def looked_at(
     statement: dict[str, Any], rng: np.random.Generator, count: int, batch: int = BATCH
 ) -> tuple[int, dict[str, Any] | None]:
     """How many points meet the hypotheses, of ``count`` that are wanted, and one where the claim fails there."""
-    equal = [c[1:] for c in statement["hypotheses"] if c[0] == "==" and isinstance(c[1], str)]
-    fixed = {name: formula for name, formula in equal if name in statement["letters"]}
-    found = 0
+    fixed, found = determined(statement), 0
     with np.errstate(all="ignore"):
-        for _ in range(30):
-            at = _drawn(statement, fixed, rng, batch)
-            inside = np.ones(batch, dtype=bool)
-            for condition in statement["hypotheses"]:
-                inside &= true_at(condition, at)
+        for at, inside in _points(statement, fixed, rng, batch):
             op, left, right = statement["claim"]
-            low, high = (np.broadcast_to(values(side, at), batch) for side in (left, right))
+            low, high = (np.broadcast_to(values(side, at), inside.shape) for side in (left, right))
             gap = (high - low) if op in ("<=", "<") else (low - high) if op in (">=", ">") else -np.abs(high - low)
-            inside &= np.isfinite(gap)
+            inside = inside & np.isfinite(gap)
             found += int(inside.sum())
             scale = np.maximum(np.abs(low), np.abs(high))
             for place in np.flatnonzero(inside & (gap < -1e-10 * scale))[:40]:
@@ -86,11 +83,86 @@ def looked_at(
     return found, None
 
 
+def determined(statement: dict[str, Any]) -> dict[str, Any]:
+    """Letters that a hypothesis ``letter == formula`` gives, each with its formula."""
+    found: dict[str, Any] = {}
+    for op, *sides in statement["hypotheses"]:
+        for name, formula in (sides, sides[::-1]) if op == "==" else ():
+            if (
+                isinstance(name, str)
+                and name in statement["letters"]
+                and name not in found
+                and str(formula) not in found
+            ):
+                found[name] = formula
+                break
+    return found
+
+
+def _points(
+    statement: dict[str, Any], fixed: dict[str, Any], rng: np.random.Generator, batch: int
+) -> Iterator[tuple[dict[str, Array], Array]]:
+    """Batches of points with the places that meet the hypotheses: drawn ones, then a walk that fewer and fewer fail."""
+    for _ in range(DRAWS):
+        at = _drawn(statement, fixed, rng, batch)
+        yield at, _missed(statement, at, batch) == 0
+    small = min(batch, WALKERS)
+    at = {name: column[:small].copy() for name, column in at.items()}
+    missed = _missed(statement, at, small)
+    for _ in range(STEPS):
+        new = _moved(statement, at, fixed, rng)
+        count = _missed(statement, new, small)
+        better = count <= missed
+        at = {name: np.where(better, new[name], at[name]) for name in at}
+        missed = np.where(better, count, missed)
+        lost = np.flatnonzero(missed > 0)
+        yield at, better & (missed == 0)
+        if lost.size < small:  # those that are still outside go on from one that is inside
+            home = rng.choice(np.flatnonzero(missed == 0), lost.size)
+            at = {name: _replaced(column, lost, home) for name, column in at.items()}
+            missed = _replaced(missed, lost, home)
+
+
+def _replaced(column: Array, lost: Array, home: Array) -> Array:
+    column = column.copy()
+    column[lost] = column[home]
+    return column
+
+
+def _missed(statement: dict[str, Any], at: dict[str, Array], batch: int) -> Array:
+    """How many hypotheses each point does not meet."""
+    held = [np.broadcast_to(true_at(one, at), batch) for one in statement["hypotheses"]]
+    return np.sum([~one for one in held], axis=0) if held else np.zeros(batch, dtype=int)
+
+
+def _moved(
+    statement: dict[str, Any], at: dict[str, Array], fixed: dict[str, Any], rng: np.random.Generator
+) -> dict[str, Array]:
+    """Each letter of each point moved with probability 1/2, by a factor or a step of any size."""
+    new: dict[str, Array] = {}
+    for name, column in at.items():
+        size = 10 ** rng.uniform(-4, 1, column.shape) * rng.choice([-1.0, 1.0], column.shape)
+        step = np.where(rng.random(column.shape) < 0.7, column * np.exp(np.clip(size, -5, 5)), column + size)
+        whole = column + rng.integers(-2, 3, column.shape)
+        step = whole if statement["letters"][name] == "integer" else step
+        new[name] = np.where(rng.random(column.shape) < 0.5, step, column)
+    return _followed(new, fixed)
+
+
+def _followed(at: dict[str, Array], fixed: dict[str, Any]) -> dict[str, Array]:
+    """Letters that are determined follow the others; as often as one may stand on another."""
+    for _ in fixed:
+        for name, formula in fixed.items():
+            at[name] = np.broadcast_to(values(formula, at), at[name].shape)
+    return at
+
+
 def violates(statement: dict[str, Any], point: dict[str, Any], fixed: dict[str, Any]) -> bool:
     """Whether the claim fails at a point in 40 digits, all hypotheses met."""
     try:
-        for name, formula in fixed.items():
-            point[name] = value(formula, point)
+        for _ in fixed:
+            for name, formula in fixed.items():
+                point[name] = value(formula, point)
         met = all(holds(condition, point) for condition in statement["hypotheses"])
         return bool(met and margin(statement["claim"], point) < -(mp.mpf(10) ** -25))
     except (ValueError, ZeroDivisionError, OverflowError, TypeError, KeyError):
@@ -108,6 +180,4 @@ def _drawn(statement: dict[str, Any], fixed: dict[str, Any], rng: np.random.Gene
         size = sizes[rng.integers(0, 3, batch), np.arange(batch)]
         x = rng.choice(near, batch) + rng.choice([1.0, 1.0, -1.0], batch) * size
         at[name] = np.rint(x) + rng.integers(0, 3, batch) if sort == "integer" else x
-    for name, formula in fixed.items():
-        at[name] = np.broadcast_to(values(formula, at), batch)
-    return at
+    return _followed(at, fixed)

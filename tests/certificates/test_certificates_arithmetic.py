@@ -12,8 +12,20 @@ from seeds import SEED
 
 from bilevel_check.context import Context, factors
 from bilevel_check.intervals import FUNCTIONS, Evaluation, down, shown
-from bilevel_check.ring import Atom, Poly, exponent, is_zero, number, power_of, power_of_one, reduced
-from bilevel_check.terms import BITS, DEFINED, DEPTH, Refused, Tree, tree, work
+from bilevel_check.ring import (
+    ONE,
+    Atom,
+    Poly,
+    exponent,
+    is_zero,
+    monomial,
+    names,
+    number,
+    power_of,
+    power_of_one,
+    reduced,
+)
+from bilevel_check.terms import BITS, DEFINED, DEPTH, Refused, Tree, kind, letters, read, substituted, tree, work
 
 UNARY = "sqrt log exp sin cos tan sinh cosh tanh abs plus sign floor ceil".split()
 POSITIVE = {"sqrt", "log"}
@@ -112,7 +124,7 @@ def test_extremes_of_exponentials_logarithms_and_waves() -> None:
             for name in ("sin", "cos"):
                 low, high = Evaluation({}, 64).of((name, x))
                 assert exact(low) <= meaning(name, exact(x)) <= exact(high)
-    for node in (("log", 0), ("log", -1), ("exp", 10**6), ("sin", 1000), ("^", -1, Fraction(1, 2)), ("^", 0, -1),
+    for node in (("log", 0), ("log", -1), ("exp", 10**6), ("exp", 70_000), ("sin", 1000), ("^", -1, Fraction(1, 2)), ("^", 0, -1),
                  ("/", 1, 0), ("^", 2, 2**21), ("^", 0, Fraction(-1, 2)), "x", ("dot", "u", "v")):  # fmt: skip
         with pytest.raises(Refused):
             Evaluation({}, 64).of(node)
@@ -289,6 +301,16 @@ def test_factors_multiply_to_the_number(value: Fraction) -> None:
 
 
 @pytest.mark.fast
+def test_factors_are_primes_with_their_signs() -> None:
+    found = [(a.args[0], e) for a, e in factors(Fraction(12, 35))]
+    assert found == [(2, 1), (2, 1), (3, 1), (5, -1), (7, -1)]
+    assert [(a.args[0], e) for a, e in factors(Fraction(1, 1009))] == [(1009, -1)]
+    work.left = 10
+    assert Evaluation({}, 64).of(3) == (3, 3)
+    assert work.left == 9
+
+
+@pytest.mark.fast
 def test_exponents_in_normal_form() -> None:
     nu = power_of_one(Atom("letter", "nu"))
     compound = Atom("compound", number(1) - nu)
@@ -334,6 +356,99 @@ def test_functions_of_integers_and_powers_of_products() -> None:
 
 
 @pytest.mark.fast
+def test_roots_with_coefficients_multiply() -> None:
+    at = context()
+    root = ("sqrt", ("+", "x", 1))
+    assert at.of(("*", ("*", 2, root), ("*", 3, root))) == at.of(("*", 6, ("+", "x", 1)))
+    assert at.of(("*", ("*", 2, ("sqrt", 5)), ("*", 3, ("sqrt", 5)))) == number(30)
+    assert power_of(Atom("prime", 3), Fraction(10_000)) == number(3**10_000)  # 2 bits, 20,000 in all
+    assert names(at.of(("^", 2, ("log", ("+", "x", ("*", "y", "z")))))) == {"x", "y", "z"}
+    assert names(at.of(("floor", ("sqrt", "z")))) == {"z"}
+    assert names(at.of(("sum", ("/", "x", "i"), "i", 1, ("floor", "y")))) >= {"x", "y"}
+    over = at.of(("/", ("^", "x", "y"), ("+", "x", 1)))
+    assert reduced(over) == over  # only whole powers of the letter are written over the sum
+    assert reduced(at.of(("/", ("^", "x", 2), ("+", "x", 1)))) == at.of(("+", "x", -1, ("/", 1, ("+", "x", 1))))
+
+
+@pytest.mark.fast
+def test_sums_below_sums_are_written_out_from_above() -> None:
+    """x/(sqrt(x + 1) + 1) = sqrt(x + 1) - 1."""
+    root = ("sqrt", ("+", "x", 1))
+    p = context().of(("+", ("/", "x", ("+", root, 1)), ("neg", root), 1))
+    assert p.terms
+    assert is_zero(p)
+    assert not is_zero(p + number(1))
+
+
+@pytest.mark.fast
+def test_powers_that_are_defined() -> None:
+    at = Context({"x": "real", "y": "real", "z": "real"})
+    for name in ("x", "y"):
+        at.learn(at.of(name), ">=")
+    assert at.of(("^", "z", 100)) == at.of(("*", *["z"] * 100))  # more than sums are multiplied out to
+    assert at.of(("^", "x", "y")) == power_of(Atom("letter", "x"), power_of_one(Atom("letter", "y")))  # 0**0 is 1
+    assert at.of(("^", "z", 0)) == number(1)
+    one, other = ("+", "x", 1), ("+", "y", 1)
+    assert at.of(("sqrt", ("*", one, other))) == at.of(("*", ("sqrt", one), ("sqrt", other)))
+    assert at.of(("sqrt", ("^", one, 2))) == at.of(one)
+    at.of("x")
+    work.left = 10
+    assert at.of("x") == power_of_one(Atom("letter", "x"))
+    assert work.left == 8  # its kind and its value, once each
+    work.left = 10**9
+    for node in (("^", "x", "z"), ("^", "z", "y"), ("^", "x", ("neg", "y")), ("^", "z", -1), ("^", "x", -1)):
+        with pytest.raises(Refused):
+            at.of(node)
+
+
+@pytest.mark.fast
+def test_inner_products_are_bilinear_and_what_has_no_word_is_refused() -> None:
+    at = Context({"x": "real", "y": "real", "u": "vector", "v": "vector"})
+    for left, right, scale in (
+        (("*", "x", "u"), ("*", "y", "v"), ("*", "x", "y")),
+        (("*", 2, "x", "y", "u"), ("neg", "v"), ("*", -2, "x", "y")),
+        (("*", "u", ("^", "x", 2)), ("/", ("*", 3, "v"), 2), ("*", Fraction(3, 2), ("^", "x", 2))),
+    ):
+        assert at.of(("dot", left, right)) == at.of(("*", scale, ("dot", "u", "v"))) == at.of(("dot", right, left))
+    both = ("dot", ("+", "u", ("*", "x", "v")), ("+", "u", ("neg", ("*", "x", "v"))))
+    assert at.of(both) == at.of(("+", ("dot", "u", "u"), ("neg", ("*", "x", "x", ("dot", "v", "v")))))
+    assert at.of(("dot", ("+", "u", ("neg", "u")), "v")) == number(0)
+    assert at.known(at.of(("dot", both[1], both[1])), ">=")
+    assert not at.known(at.of(both), ">=")
+    for node in (("prod", "i", "i", 1, 2), ("sign", "x")):
+        with pytest.raises(Refused, match="not known to the ring"):
+            at.of(node)
+
+
+@pytest.mark.fast
+def test_nothing_of_the_index_stands_before_its_sum() -> None:
+    at = Context({"x": "real", "n": "integer"})
+    at.learn(at.of("x"), ">")
+    for body, before in (("i", 1), (("*", "x", "i"), "x"), (("^", "x", ("+", "n", ("neg", "i"))), ("^", "x", "n")),
+                         (("*", ("^", "i", 2), ("^", "x", 3)), ("^", "x", 3)), (("/", "x", ("+", "i", "x")), "x")):  # fmt: skip
+        [(m, c)] = at.of(("sum", body, "i", 1, "n")).terms.items()
+        kept = {(a, e) for a, e in m if a.kind != "sum"}
+        assert c == 1
+        assert len(m) == len(kept) + 1
+        assert Poly({frozenset(kept): Fraction(1)}) == at.of(before)
+    assert at.of(("sum", "x", "i", 1, 4)) == at.of(("*", 4, "x"))
+
+
+@pytest.mark.fast
+def test_signs_of_atoms() -> None:
+    x, at = Atom("letter", "x"), Context({"x": "real"})
+    for a in (Atom("prime", 2), Atom("pi"), Atom("E")):
+        assert at.atom(a, ">")
+    assert not at.atom(x, ">=")
+    at.learn(-power_of_one(x), ">")
+    assert [at.atom(x, op) for op in ("!=", ">=", ">")] == [True, False, False]
+    at.learn(number(-1), ">=")
+    assert at.absurd
+    assert at.atom(x, ">")  # what contradicts itself says everything
+    assert not Context({"x": "real"}, [(number(0), ">=")]).absurd
+
+
+@pytest.mark.fast
 def test_limits() -> None:
     deep = lambda depth: ["neg", deep(depth - 1)] if depth else 1
     assert tree(deep(DEPTH))
@@ -348,6 +463,87 @@ def test_limits() -> None:
     work.left = 5
     with pytest.raises(Refused):
         number(1) * number(2) * number(3)
+
+
+@pytest.mark.fast
+def test_the_limits_are_those_that_the_documents_say() -> None:
+    x = Atom("letter", "x")
+    assert (DEPTH, BITS) == (60, 20_000)
+    assert read('"' + "a" * 999_998 + '"') == "a" * 999_998
+    assert read("9" * 400) == int("9" * 400)
+    for text in ('"' + "a" * 999_999 + '"', "9" * 401, '"about 1' + "0" * 400 + '"'):
+        with pytest.raises(Refused, match="1000000 characters"):
+            read(text)
+    assert number(2**19_998).constant() == 2**19_998
+    once = {monomial({x: Fraction(1)}): Fraction(1)}
+    for long in ({ONE: Fraction(2**19_999)}, {ONE: Fraction(1, 2**19_999)}, {ONE: Fraction(2**19_999), **once}):
+        with pytest.raises(Refused, match="20000 bits"):
+            Poly(long)
+    sum_of_two = power_of_one(x) + number(1)
+    assert len(sum_of_two.to_the(64).terms) == 65
+    with pytest.raises(Refused, match="at most 64"):
+        sum_of_two.to_the(65)
+
+
+@pytest.mark.fast
+def test_what_is_no_tree() -> None:
+    for data in (
+        {"+": 0, "x": 1},
+        [],
+        {},
+        "",
+        None,
+        True,
+        ["+"],
+        ["/", 1],
+        ["neg", 1, 2],
+        [["+"], 1],
+        [1],
+        ["sum", 1, 2, 3, 4],
+    ):
+        with pytest.raises(Refused):
+            tree(data)
+    assert tree(["+", "x"]) == ("+", "x")
+
+
+@pytest.mark.fast
+def test_every_node_is_counted_once() -> None:
+    node = ("+", "x", ("neg", "y"), 3)
+    for count in (tree, letters, lambda one: substituted(one, {}), lambda one: kind(one, {"x": "real", "y": "real"})):
+        work.left = 100
+        count(["+", "x", ["neg", "y"], 3] if count is tree else node)
+        assert work.left == 95
+    both = power_of_one(Atom("letter", "x")) + power_of_one(Atom("letter", "y"))
+    work.left = 100
+    assert names(both) == {"x", "y"}
+    assert work.left == 95
+
+
+@pytest.mark.fast
+def test_letters_and_kinds_of_sums_and_vectors() -> None:
+    assert letters(("sum", ("*", "i", "x"), "i", "n", "m")) == {"x", "n", "m"}
+    assert letters(("sum", "i", "i", "i", 3)) == {"i"}
+    assert substituted(("sum", ("*", "i", "x"), "i", "i", "x"), {"i": 1, "x": 2}) == ("sum", ("*", "i", 2), "i", 1, 2)
+    sorts = {"x": "real", "u": "vector", "v": "vector"}
+    for node in (("*", "x", "v"), ("*", 2, "x", "v"), ("/", "v", "x"), ("+", "u", "v"), ("neg", "v")):
+        assert kind(node, sorts) == "vector"
+    for node in (
+        ("*", "u", "v"),
+        ("/", "x", "v"),
+        ("/", "u", "v"),
+        ("+", "x", "v"),
+        ("^", "v", 2),
+        ("max", "v"),
+        ("neg", ("<=", 0, 1)),
+    ):
+        with pytest.raises(Refused):
+            kind(node, sorts)
+    assert kind(("dot", "u", ("*", "x", "v")), sorts) == kind(("norm", "v"), sorts) == "number"
+    assert kind(("sum", "v", "v", 1, 2), sorts) == "number"
+    for node in (("sum", "i", "i", 1, "i"), ("sum", 1, "v", 1, "v"), ("prod", 1, "i", "i", 2)):
+        with pytest.raises(Refused):
+            kind(node, sorts)
+    assert kind(("and", ("<=", 0, 1), ("or", ("<", 0, "x"))), sorts) == "condition"
 
 
 @pytest.mark.fast

@@ -6,8 +6,10 @@ import json
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from certificate_pieces import CLAIMS, margin, points
+from certificate_points import looked_at
 from seeds import SEED
 
 from bilevel_check import check
@@ -124,3 +126,19 @@ def test_a_vector_is_no_number(claim: list[object]) -> None:
     statement = {"letters": {"t": "real", "u": "vector"}, "hypotheses": [], "claim": claim}
     text = json.dumps({"statement": statement, "counterexample": {"t": 2, "u": 3}})
     assert not check(text).accepted
+
+
+THIN = {"letters": {"k": "integer", "H": "real", "S": "real", "a": "real", "b": "real"}, "hypotheses": [
+    [">=", "k", 2], [">", "H", 0], [">", "S", 0], ["<=", ["*", ["^", "k", 5], ["^", "H", 2], "S"], "1/1000"],
+    ["==", ["+", "S", "H"], "a"], ["==", "b", ["*", 2, "a"]]]}  # fmt: skip
+
+
+@pytest.mark.seeded
+def test_points_walk_into_thin_hypotheses_and_find_what_fails_there() -> None:
+    rng = np.random.default_rng(SEED)
+    points, violation = looked_at({**THIN, "claim": ["<=", ["+", "S", "H"], "b"]}, rng, 10_000, 4_000)
+    assert points >= 10_000
+    assert violation is None
+    _, violation = looked_at({**THIN, "claim": [">=", ["*", "S", "H"], "1/10000"]}, rng, 10_000, 4_000)
+    assert violation is not None
+    assert abs(violation["b"] - 2 * violation["S"] - 2 * violation["H"]) < 1e-12

@@ -53,6 +53,16 @@ def splits(depth: int) -> Any:
     return inside
 
 
+GOAL = ["<=", 1, 0]
+
+
+def cases(depth: int, inside: Any) -> Any:
+    """A proof in cases of cases of cases."""
+    for _ in range(depth):
+        inside = [["cases", GOAL, "x", [inside, []]]]
+    return inside
+
+
 PROOF = {"proof": [["known", ["<=", 0, 1]]]}
 POSITIVE = [[">", "x", 0]]
 MANY = [f"x{i}" for i in range(90)]
@@ -62,7 +72,6 @@ SUM = ["+", *MANY]
 INSIDE = [["hypothesis", 0], ["hypothesis", 1]]
 BOX = {"hypotheses": [[">=", "x", 0], ["<=", "x", 1]]}
 TRIPLE = ["sum", ["sum", ["sum", ["*", "i", "j", "k"], "i", 1, 900], "j", 1, 900], "k", 1, 900]
-GOAL = ["<=", 1, 0]
 HOSTILE = {
     # sizes
     "a million terms": raw('["+",' + ",".join(["1"] * 900_000) + "]"),
@@ -88,6 +97,12 @@ HOSTILE = {
     "compounds in compounds": text(("<=", fraction(28), 0), hypotheses=POSITIVE, proof=[["hypothesis", 0]]),
     "cases in cases": lines(nested("cases", 300, ["known", ["<=", 0, 1]])),
     "splits below splits": lines(*INSIDE, ["boxes", ["<=", "x", 0], {"x": ["x", 0, 1]}, splits(400)], **BOX),
+    "many leaves below the depth that is read": text(("<=", 0, nested("neg", 57, ["+", *[1] * 300_000])), proof=[]),
+    "cases around a long line": lines(*cases(250, [["known", [*GOAL, *[1] * 300_000]]])),
+    "cases around a rule that is long": lines(*cases(250, [[["known"] * 90_000, GOAL]])),
+    "facts in every case": lines(*cases(120, [["hypothesis", 0]] * 2_000), **BOX),
+    "many long primes": text(("<=", ["*", *(["sqrt", 10**150 + 2 * i + 1] for i in range(1_200))], 0), proof=[]),
+    "absolute values in absolute values": text(("<=", nested("abs", 55), 0), proof=[]),
     "many leaves": lines(*INSIDE, ["boxes", ["<=", ["sin", "x"], 0], {"x": ["x", 0, 1]}, splits(58)], **BOX),
     # numbers that grow
     "towers": text(("<=", 0, nested("^", 5, 9, 9)), proof=[["boxes", ["<=", 0, ["^", 9, ["^", 9, ["^", 9, 9]]]]]]),

@@ -243,6 +243,23 @@ def test_the_least_value_of_a_polynomial_lies_between_the_certificates() -> None
     assert all(check(one.text).accepted for one in (*low.certificates, *high.certificates))
 
 
+def test_the_least_value_over_a_whole_line_has_certificates_of_both_ends() -> None:
+    """x^2/2 + 1/3, for all x: boxes do not reach, a square does."""
+    low, high = certified_minimum(bv.truth(bv.single_level(f="x1**2/2 + 1/3", x="x1")))
+    assert low.bound is not None, low.reason
+    assert high.bound is not None, high.reason
+    assert (
+        Fraction(1, 3) - Fraction(1, 10**9)
+        <= low.bound
+        <= Fraction(1, 3)
+        <= high.bound
+        <= low.bound + Fraction(1, 10**8)
+    )
+    [one] = low.certificates
+    assert check(one.text).accepted
+    assert json.loads(one.text)["statement"]["hypotheses"] == []
+
+
 @pytest.mark.parametrize("at", [Fraction(1, 3), Fraction(-7, 5), Fraction(0)])
 def test_the_ball_holds_the_minimiser(at: Fraction) -> None:
     """cosh-lower: y*(x) = asinh(x/2) by its closed form in 30 digits."""

@@ -255,6 +255,7 @@ def test_the_reason_names_what_is_wrong_with_a_line() -> None:
         (["known", ["+", "x", 1]], (), "this is not known"),
         (["trust", 0], (), "a line begins with a rule"),
         (["identity", goal, [[1, [1], []]]], POSITIVE, "there is no fact 1"),
+        (["identity", ["<=", ["log", "x"], "x"], []], (), "not known to be defined: 1*x**(1) > 0 is missing"),
         (["cases", goal, 0, [[], []]], both, "no alternatives"),
     ):
         assert reason in says(

@@ -125,11 +125,13 @@ class Script:
         raise NotWritten(a.kind)
 
     def same(self, *texts: str) -> str:
-        """The tactic for an equality of rational functions in which these texts occur."""
+        """The tactic for an equality of rational functions in which these texts occur; ``ring`` costs less than ``field``."""
         used = {name for step in texts for name in re.findall(r"\?(t[0-9]+')", step)}
         texts = (*texts, *(text for text, name in self.targets if name in used))
         found = [name for text, name in self.relations.items() if any(text in one for one in texts)]
-        return f"field{' [' + ' '.join(found) + ']' if found else ''}; sides"
+        with_relations = f" [{' '.join(found)}]" if found else ""
+        field = f"field{with_relations}; sides"
+        return field if any("/" in one for one in texts) else f"first [ring{with_relations} | {field}]"
 
     # ---- signs ------------------------------------------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ def certificate_in_ranges(
         raise NoTree(str(reason)) from None
     finally:
         work.left = WORK
-    hypotheses = _ends(ranges)
+    hypotheses = ends_of(ranges)
     known = [["hypothesis", place] for place in range(len(hypotheses))]
     statement = {"letters": dict.fromkeys(ranges, "real"), "hypotheses": hypotheses, "claim": claim}
     ends = {
@@ -109,7 +109,7 @@ def certificate_in_ranges(
     raise NoTree("the checker refuses the statement")
 
 
-def _ends(ranges: Ranges) -> list[Any]:
+def ends_of(ranges: Ranges) -> list[Any]:
     """The ends of the letters as hypotheses."""
     both = [(op, name, end) for name, found in ranges.items() for op, end in zip((">=", "<="), found)]
     return [[op, name, str(end)] for op, name, end in both if end is not None]

@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import sympy
 
-from bilevel_verify.certificates.numbers.boxes import certificate_on_box, certificates_on_cells, tightest
+from bilevel_check.terms import WORK
+from bilevel_verify.certificates.finding import Certificate, proved
+from bilevel_verify.certificates.numbers.boxes import certificate_on_box, certificates_on_cells, ends_of, tightest
 from bilevel_verify.certificates.numbers.constants import Shown, certified_constant, ranges_of
 from bilevel_verify.certificates.numbers.relations import NoTree, Relation
+from bilevel_verify.certificates.statement import NotStated
 from bilevel_verify.constants import constants
 from bilevel_verify.constants.api import Constants
 from bilevel_verify.problems.problem import Problem
@@ -109,11 +112,24 @@ def _from_below(problem: Problem, phi: sympy.Expr, bare: Shown) -> Shown:
     def attempt(slack: Fraction, most: int) -> Shown:
         bound = Fraction(bare.value) - slack * max(abs(Fraction(bare.value)), Fraction(1, 100))
         about = {"problem": problem.name, "shown": f"inf phi >= {bound} = {float(bound):.9g}"}
-        found = certificates_on_cells(Relation(sympy.Rational(bound), "<=", phi, used), about, most)
+        relation = Relation(sympy.Rational(bound), "<=", phi, used)
+        by_identity = None if slack else _by_identity(relation, about)  # attained inside, or letters without ends
+        found = [by_identity] if by_identity else certificates_on_cells(relation, about, most)
         return replace(bare, bound=bound, certificates=tuple(found))
 
     best, reason = tightest(attempt)
     return best or replace(bare, reason=reason)
+
+
+def _by_identity(relation: Relation, about: Mapping[str, str]) -> Certificate | None:
+    """A certificate by squares and products of the ends of the letters; None where a short search finds none."""
+    try:
+        claim = relation.claim()
+    except NotStated:
+        return None
+    letters = dict.fromkeys(relation.ranges, "real")
+    statement = {"letters": letters, "hypotheses": ends_of(relation.ranges), "claim": claim}
+    return proved({"about": dict(about), "statement": statement}, WORK)
 
 
 def _at(problem: Problem, phi: sympy.Expr, point: Mapping[sympy.Symbol, sympy.Rational], bare: Shown) -> Shown:
