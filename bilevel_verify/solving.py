@@ -284,13 +284,14 @@ def _prescribed(
     # letters of the method and of the card are the same letters; what the card does not know stays the method's own
     own = {name: value for name, value in explicit.items() if name in card.letters}
     targets = [name for name in absent if name in card.letters]
-    _refuse_long_search(problem, card, [n for n in needed_letters(card, entry, own, targets) if n not in known])
+    needed = [n for n in needed_letters(card, entry, own, targets) if n not in known]
+    _refuse_long_search(problem, card, needed)
+    if "mu" in needed:  # before the other constants, which take their time
+        _strongly_convex(problem, card, entry, leaves)
     resolved = resolve(card, entry, leaves, own, targets=targets)
     unknown = [name for name in absent if name not in card.letters]
     if unknown:
         raise ParameterError(f"{card.key}/{entry.id} prescribes no {', '.join(unknown)} for {method.name}; give it")
-    if any(name not in resolved.letters for name in absent):
-        _strongly_convex(problem, card, entry, leaves)
     resolved.need(absent)
     given = {name: (card.letters[name], value) for name, value in {**values, **own}.items() if name in card.letters}
     sizes = {name: value for name, (spec, value) in given.items() if spec.source in ("constants", "problem")}
@@ -322,7 +323,7 @@ def _refuse_long_search(problem: Problem, card: Card, needed: Sequence[str]) -> 
 
 
 def _strongly_convex(problem: Problem, card: Card, entry: Statement, leaves: Leaves) -> None:
-    """Where letters are missing because no mu > 0 is certified, that is what there is to say.
+    """Where no mu > 0 is certified, letters that rest on it have no value: that is what there is to say.
 
     Raises
     ------

@@ -126,6 +126,25 @@ def critical_generators(name: str, order: int) -> tuple[tuple[Fraction, Fraction
 
 
 @lru_cache(maxsize=4096)
+def sign(name: str, order: int) -> int:
+    """1 or -1 where the derivative has that sign (or vanishes) at every argument, by its polynomial; else 0.
+
+    Raises
+    ------
+    ValueError : below the order from which the shape holds.
+    """
+    p, _ = polynomial(name, order)
+    if len(p) == 1:
+        return (p[0] > 0) - (p[0] < 0)
+    if critical_generators(name, order - 1):
+        return 0
+    low, high = FAMILIES[name].span if FAMILIES[name].kind == "generator" else (0, 0)
+    middle = Fraction(low + high, 2)  # no zero inside the range of the variable: one value decides
+    value = sum(c * middle**i for i, c in enumerate(p))
+    return (value > 0) - (value < 0)
+
+
+@lru_cache(maxsize=4096)
 def real_roots(p: Polynomial, bits: int = 80) -> tuple[tuple[Fraction, Fraction], ...]:
     """Disjoint rational enclosures of the distinct real roots of an integer polynomial, in increasing order."""
     if len(p) <= 1:

@@ -207,7 +207,9 @@ def _constants(commands: argparse._SubParsersAction[Parser]) -> None:
     c.add_argument("--paper", metavar="KEY", help="whose letters (the same letter means different things)")
     c.add_argument("--nu", type=float, metavar="NU", help="Hoelder exponent wanted, in [0, 1]")
     c.add_argument("--only", metavar="NAME,...", help="some letters instead of all")
-    further = "processor time for tighter bounds, more work round by round until 3 %% are reached"
+    further = (
+        "time for tighter bounds, more work round by round until 3 %% are reached; what is certified then is shown"
+    )
     c.add_argument("--seconds", type=_positive, metavar="S", help=further)
     c.add_argument("--latex", action="store_true", help="a LaTeX table")
     c.add_argument("--why", action="store_true", help="show the derivations")

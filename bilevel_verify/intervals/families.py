@@ -37,6 +37,9 @@ class FamilyScalar(Scalar):
     def at_prepared(self, order: int, points: Array, base: object) -> Interval:
         if order < self.family.start:
             return _antiderivative(self.name, points)
+        return _of_sign(self._value(order, points, base), suprema.sign(self.name, order))
+
+    def _value(self, order: int, points: Array, base: object) -> Interval:
         p, power = suprema.polynomial(self.name, order)
         if self.family.kind == "generator":
             assert isinstance(base, Interval)
@@ -49,6 +52,13 @@ class FamilyScalar(Scalar):
 
     def critical(self, order: int) -> tuple[Critical, ...]:
         return _family_critical(self.name, order)
+
+
+def _of_sign(value: Interval, sign: int) -> Interval:
+    """Without what rounding put on the other side of 0: a certified ``mu`` of -1e-16 is no certified convexity."""
+    if sign > 0:
+        return Interval(np.maximum(value.lo, 0.0), value.hi)
+    return value if sign == 0 else Interval(value.lo, np.minimum(value.hi, 0.0))
 
 
 @lru_cache(maxsize=1024)

@@ -92,6 +92,8 @@ def _finite_range(low: Array, high: Array, sides: Sides = "both") -> tuple[Array
         return low[:, 0, 0].copy(), high[:, 0, 0].copy()
     if n == 2:
         return _two_by_two(low, high)
+    if not low[:, ~np.eye(n, dtype=bool)].any() and not high[:, ~np.eye(n, dtype=bool)].any():
+        return np.diagonal(low, axis1=1, axis2=2).min(axis=1), np.diagonal(high, axis1=1, axis2=2).max(axis=1)
     point = low == high
     centre = np.where(point, low, 0.5 * low + 0.5 * high)
     radius = np.where(point, 0.0, np.maximum(up(high - centre), up(centre - low)))

@@ -206,9 +206,9 @@ def _ball_function(number: sympy.Expr) -> arb:
         for other in balls[1:]:
             best = best.max(other) if name == "Max" else best.min(other)
         return best
-    rewritten = number.doit()
-    if rewritten != number:
-        return _ball(rewritten)
+    for rewritten in (number.doit(), *(number.rewrite(rule) for rule in ("sigmoid", "exp", "cosh"))):  # own atoms
+        if rewritten != number:
+            return _ball(rewritten)
     raise ValueError(f"cannot enclose the number {number}")
 
 

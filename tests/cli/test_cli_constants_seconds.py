@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import signal
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 
 import bilevel_verify as bv
+from bilevel_verify.campaign.records import constant_record
 from bilevel_verify.cli import main
 from bilevel_verify.cli.commands.refining import refined
 from bilevel_verify.constants import constants
@@ -52,21 +55,51 @@ def test_rounds_go_on_as_long_as_there_is_time(
     for options in ([], ["--seconds", "1e-9"], ["--seconds", "6"]):
         assert main(["constants", str(path), "--only", "L", "--json", *options]) == 0
         found.append(json.loads(capsys.readouterr().out)["constants"]["L"])
-    assert efforts[:3] == [1.0] * 3  # without the option, and where the time is over at once, one round
-    assert all(1.5 <= b / a <= 4.0 for a, b in pairwise(efforts[2:]))
-    assert len(efforts) > 3
-    assert found[0] == found[1]  # what is known, with its error bar
-    assert found[0]["certified"]
-    assert found[0]["lower"] < found[0]["upper"]
+    assert efforts[:4] == [1.0, 0.0, 0.0, 1.0]  # where the time is over at once, calculus alone
+    assert all(1.5 <= b / a <= 4.0 for a, b in pairwise(efforts[3:]))
+    for known in found[:2]:  # what is known, with its error bar
+        assert known["certified"]
+        assert known["lower"] < known["upper"]
+    assert found[0]["upper"] < found[1]["upper"]
     low, high = found[2]["lower"], found[2]["upper"]
     assert found[2]["certified"]
-    assert low <= high < found[0]["upper"]
+    assert low <= high <= found[0]["upper"]
     assert low >= 2.0  # the largest entry of the Hessian at 0
+
+
+def test_the_clock_ends_a_search_and_what_was_certified_before_stays() -> None:
+    """A round of the usual effort may take minutes: the time asked for is kept all the same."""
+
+    def compute(effort: float, only: list[str] | None = None) -> Any:
+        return (
+            constants(bv.single_level(f="exp(sin(x1*x2))", x="x1 x2"), only="L", effort=0) if not effort else Endless()
+        )
+
+    handler, begun = signal.getsignal(signal.SIGALRM), time.monotonic()
+    known = refined(compute, 0.4)
+    assert time.monotonic() - begun < 5
+    assert not known.interrupted
+    assert known.records["L"] == constant_record(compute(0.0)["L"])
+    known = refined(lambda effort: Endless(), 0.1)
+    assert known.records == {"L": {"name": "L", "value": None, "reason": "not computed within the seconds asked for"}}
+    assert signal.getsignal(signal.SIGALRM) is handler
+    assert signal.getitimer(signal.ITIMER_REAL)[0] > 0  # that of whoever set one goes on
+
+
+class Endless(dict[str, Any]):
+    """A table whose one letter never comes."""
+
+    def __init__(self) -> None:
+        super().__init__(L=None)
+
+    def __getitem__(self, name: str) -> Any:
+        while True:
+            time.sleep(0.01)
 
 
 def test_what_is_tight_at_once_takes_one_round(efforts: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["constants", "zoo:toy-a", "--only", "mu", "--seconds", "1000", "--json"]) == 0
-    assert efforts == [1.0]
+    assert efforts == [1.0]  # so many seconds that calculus need not go first
     assert json.loads(capsys.readouterr().out)["constants"]["mu"]["value"] > 0
 
 

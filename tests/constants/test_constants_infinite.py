@@ -84,3 +84,9 @@ def test_a_family_has_one_set_of_constants_a_member() -> None:
         assert list(member) == ["nu_f", "H_f"]
         assert member["nu_f"].value == nu
         assert member["H_f"].value == pytest.approx(1.0)
+
+
+def test_a_weight_of_the_upper_level_that_is_an_atom() -> None:
+    """sigmoid(x1) |y|^2 / 2: the entry along y1 has the coefficient sigmoid_d(2, x1), which is enclosed at a number."""
+    problem = problems.bilevel(f="x1 + y1", g="sigmoid(x1)*(y1**2 + y2**2)/2 + x1*y1/4", x="x1", y="y1 y2")
+    assert constants(problem, only=["L_g"])["L_g"].value == math.inf

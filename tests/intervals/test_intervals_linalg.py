@@ -121,3 +121,12 @@ def test_an_unrounded_eigenvalue_is_caught() -> None:
             exact = min(mpmath.eigsy(mpmath.matrix(a.tolist()), eigvals_only=True))
         broken += mpmath.mpf(float(naive)) > exact
     assert broken > 0
+
+
+def test_diagonal_matrices_are_exact() -> None:
+    """A least eigenvalue of 0 stays 0: what is convex is not to be lost to the room for underflow."""
+    low = np.zeros((2, 4, 4))
+    low[1] = np.diag([0.1, 0.0, 3.0, 0.3])
+    least, most = linalg.eigenvalue_range(low, low + np.eye(4))
+    assert least.tolist() == [0.0, 0.0]
+    assert most.tolist() == [1.0, 4.0]

@@ -10,6 +10,7 @@ import pytest
 import sympy
 from intervals_exact import encloses, floats, fractions, intervals, rational
 
+from bilevel_verify import atoms
 from bilevel_verify.intervals.batch import (
     Interval,
     clean,
@@ -309,3 +310,20 @@ def test_numbers_that_cancel_get_more_digits():
     value = rational(sympy.N(lost, 60)._to_mpmath(220))
     assert Fraction(low) <= value <= Fraction(high)
     assert high - low <= 1e-13
+
+
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [
+        (atoms.softplus(sympy.Rational(3, 8)), 0.89812326413984002),
+        (atoms.sigmoid(sympy.Rational(3, 8)), 0.59266659995406963),
+        (atoms.logcosh(sympy.Rational(3, 8)), 0.068723825554954639),
+        (atoms.sigmoid_d(2, sympy.Rational(3, 8)), -0.044741825488317375),
+    ],
+    ids=str,
+)
+def test_own_atoms_at_numbers_are_numbers(number: sympy.Expr, value: float) -> None:
+    """A coefficient ``sigmoid_d(2, 3/8)`` of a derivative ended in a bare ValueError."""
+    low, high = enclose(number)
+    assert low <= value <= high
+    assert high - low <= 1e-15

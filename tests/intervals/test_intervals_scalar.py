@@ -185,3 +185,16 @@ def test_a_wrong_supremum_is_caught() -> None:
 
     whole = Wrong().range(2, Interval.of(-np.inf, np.inf))
     assert float(whole.hi) < float(supremum("tanh", 2))
+
+
+@pytest.mark.parametrize(("name", "order", "sign"), [
+    ("softplus", 1, 1), ("softplus", 2, 1), ("sigmoid", 1, 1), ("tanh", 1, 1), ("logcosh", 2, 1), ("atan", 1, 1),
+    ("hypot1", 2, 1), ("gauss", 0, 1), ("tanh", 0, 0), ("softplus", 3, 0), ("hypot1", 1, 0), ("odd_lorentz", 0, 0),
+])  # fmt: skip
+def test_derivatives_of_one_sign_never_cross_zero(name: str, order: int, sign: int) -> None:
+    """Rounding of s - s^2 near s = 1 is no negative curvature; a derivative that turns keeps both signs."""
+    ends = np.array([-np.inf, -800.0, -40.0, -1.0, 0.0, 1.0, 36.0, 40.0, 800.0])
+    found = FamilyScalar(name).range(order, Interval(ends, np.full_like(ends, np.inf)))
+    assert bool((found.lo >= 0).all()) == (sign > 0)
+    values = [float(mpmath.diff(FUNCTIONS[name], t, order)) for t in (-3, -0.5, 0.5, 3)] if name in FUNCTIONS else []
+    assert all((value > 0) == (sign > 0) for value in values) or sign == 0

@@ -13,7 +13,7 @@ import sympy
 import bilevel_verify as bv
 from bilevel_verify.atoms import softplus
 from bilevel_verify.atoms.datasum import DataArray, DataForm, DataSum
-from bilevel_verify.errors import MathematicalError
+from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.intervals.arithmetics import IntervalArithmetic
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import ball_ends
@@ -229,3 +229,29 @@ def test_what_nobody_can_write_to_is_not_copied() -> None:
     kept = DataArray.of("own", own).values
     own[0] = 9.0
     assert kept[0] == 0.0
+
+
+@pytest.mark.parametrize("samples", [20, 300], ids=["written out", "a sum"])
+def test_a_weight_that_fades_out_leaves_the_lower_level_convex(samples: int) -> None:
+    """exp(x1) |y|^2 / 2 has infimum 0 on the whole line; softplus'' >= 0: no rounding error may make that negative."""
+    rng = np.random.default_rng(31)
+    a, b = rng.standard_normal((samples, D)), np.sign(rng.standard_normal(samples))
+    g = f"mean(softplus(-b[i]*dot(A[i], y)), (i, 0, {samples - 1})) + exp(x1)*dot(y, y)/2"
+    problem = bv.bilevel(f="dot(y, y)/2", g=g, x="x1", y="y1 y2 y3", data={"A": a, "b": b})
+    assert bv.constants(problem, only=["mu"])["mu"].value == 0
+    for x in (0.2, -3.0):
+        found = bv.truth(problem).phi([x])
+        assert found.certainty == "certified"
+        assert abs(float(found.value) - _ridge(a, b, np.exp(x))) <= found.error + 1e-12
+    with pytest.raises(ParameterError, match="mu >= 0 is all that is certified"):
+        bv.solve(problem, "ragd-gs", eps=1e-2, x0=[0.0])
+
+
+def _ridge(a: np.ndarray, b: np.ndarray, weight: float) -> float:
+    """|y*|^2 / 2 of the logistic loss with a weight, by Newton."""
+    y = np.zeros(a.shape[1])
+    for _ in range(60):
+        share = 1 / (1 + np.exp(b * (a @ y)))
+        slope = -(a.T @ (b * share)) / len(a) + weight * y
+        y -= np.linalg.solve((a.T * (share * (1 - share))) @ a / len(a) + weight * np.eye(len(y)), slope)
+    return float(y @ y) / 2

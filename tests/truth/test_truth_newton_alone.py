@@ -45,6 +45,8 @@ def plain_minimise(
     best = (abs(slope) if np.isfinite(slope) else np.inf, y, bend)
     stalls = 0
     for _ in range(120):
+        if not np.isfinite([slope, bend]).all():  # no direction
+            break
         raw, sure = newton._directions(table([slope]), table([bend]).reshape(1, 1, 1))
         definite = bool(sure[0])
         step = float(newton._capped(raw, sure, table([y]))[0, 0])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +26,16 @@ SHARE = 0.6
 """Part of the time left that a round may be expected to take: searches certify what they found at their end."""
 TIGHT = 0.03
 """A constant so near to what is reached needs no further round."""
+SHORT = 30.0
+"""Below so many seconds calculus alone goes first: a search that the clock ends leaves nothing."""
+GRACE = 0.5
+"""Seconds that calculus may take beyond the time asked for, so that there is something to show."""
 INTERRUPTED = "interrupted before it was computed"
+TIME_OVER = "not computed within the seconds asked for"
+
+
+class TimeOver(KeyboardInterrupt):
+    """The clock breaks in, as a user may."""
 
 
 @dataclass
@@ -36,48 +49,87 @@ class Refined:
 
     def take(self, table: Mapping[str, Constant], name: str) -> None:
         """Compute one constant; the better of two certified ends stays."""
-        begun, before = time.process_time(), self.took.get(name)
+        begun, before = time.monotonic(), self.took.get(name)
         try:
             record = constant_record(table[name])
         except BilevelVerifyError as error:
             record = {"name": name, "value": None, "reason": " ".join(str(error).split())}
-        self.took[name] = time.process_time() - begun
+        self.took[name] = time.monotonic() - begun
         if before is None or _better(record, self.records[name]):
-            self.records[name], self.tables[name] = record, table
+            self.tables[name], self.records[name] = table, record  # in this order: a record always has its table
 
 
 def refined(compute: Callable[..., Mapping[str, Constant]], seconds: float) -> Refined:
     """One round with the usual effort, then further ones until all are tight or the next would take too long.
 
-    Whatever happens, every value is one that a finished search has certified: a round that is interrupted leaves those
-    of the round before.
+    Whatever happens, every value is one that a finished search has certified: a round that is interrupted, by the user
+    or by the end of the time, leaves those of the round before.
 
     Parameters
     ----------
     compute : ``(effort=..., only=...)`` -> the constants; without ``only`` all that are wanted.
+    seconds : of the clock; 0 for one round, however long it takes.
     """
-    begun, effort, known = time.process_time(), 1.0, Refined()
-    table = compute(effort=effort)
-    wanted = list(table)
+    known, wanted, reason = Refined(), list[str](), ""
+    end = time.monotonic() + seconds
     try:
+        with _ended_after(seconds + GRACE if 0 < seconds < SHORT else seconds):
+            _rounds(compute, known, wanted, seconds, end)
+    except TimeOver:
+        reason = TIME_OVER
+    except KeyboardInterrupt:
+        known.interrupted, reason = True, INTERRUPTED
+    for name in wanted if reason else ():
+        known.records.setdefault(name, {"name": name, "value": None, "reason": reason})
+    return known
+
+
+def _rounds(
+    compute: Callable[..., Mapping[str, Constant]], known: Refined, names: list[str], seconds: float, end: float
+) -> None:
+    """Fill ``known`` round by round; ``names`` becomes the list of all that are wanted."""
+    effort = 0.0 if 0 < seconds < SHORT else 1.0
+    table = compute(effort=effort)
+    names.extend(table)
+    for name in names:
+        known.take(table, name)
+    if effort == 0:
+        if time.monotonic() >= end:
+            return
+        effort, table = 1.0, compute(effort=1.0)
+        for name in names:
+            known.take(table, name)
+    wanted = list(names)
+    while wanted := [name for name in wanted if not _is_tight(known.records[name])]:
+        spent = sum(known.took[name] for name in wanted)
+        more = min(FURTHER, SHARE * (end - time.monotonic()) / max(spent, 1e-9))
+        if more < LEAST:
+            return
+        effort *= more
+        before, table = dict(known.took), compute(effort=effort, only=wanted)
         for name in wanted:
             known.take(table, name)
-        while wanted := [name for name in wanted if not _is_tight(known.records[name])]:
-            spent = sum(known.took[name] for name in wanted)
-            left = seconds - (time.process_time() - begun)
-            more = min(FURTHER, SHARE * left / max(spent, 1e-9))
-            if more < LEAST:
-                break
-            effort *= more
-            before, table = dict(known.took), compute(effort=effort, only=wanted)
-            for name in wanted:
-                known.take(table, name)
-            wanted = [name for name in wanted if known.took[name] > LEAST / 2 * before[name] + 1e-3]  # not in vain
-    except KeyboardInterrupt:
-        known.interrupted = True
-        for name in table:
-            known.records.setdefault(name, {"name": name, "value": None, "reason": INTERRUPTED})
-    return known
+        wanted = [name for name in wanted if known.took[name] > LEAST / 2 * before[name] + 1e-3]  # not in vain
+
+
+@contextlib.contextmanager
+def _ended_after(seconds: float) -> Iterator[None]:
+    """Break in when the time is over, where the system has a clock that does (not on Windows); 0 never ends."""
+    if not seconds or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def over(*_: object) -> None:
+        raise TimeOver
+
+    before = signal.signal(signal.SIGALRM, over)
+    rest = signal.setitimer(signal.ITIMER_REAL, seconds)  # of whoever set one: it goes on afterwards
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, *rest)
 
 
 def _is_tight(record: Mapping[str, Any]) -> bool:
@@ -91,6 +143,8 @@ def _is_tight(record: Mapping[str, Any]) -> bool:
 def _better(record: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether a certified record is at least as sharp as another one."""
     value, old = record.get("value"), other.get("value")
-    if not isinstance(value, int | float) or not isinstance(old, int | float) or not record.get("certified"):
+    if not isinstance(old, int | float):
+        return True
+    if not isinstance(value, int | float) or not record.get("certified"):
         return False
     return value >= old if record.get("side") == "lower" else value <= old

@@ -225,7 +225,8 @@ class Form:
         entries_hi = _matrix(pieces.entries.hi, self.model.n)[:, members][:, :, members]
         size = (rows * rows).sum(axis=1)
         n, boxes = len(members), pieces.ridges.lo.shape[0]
-        room = (np.maximum(np.abs(low_c), np.abs(high_c)) @ size) * ((len(rows) + n + 6) * 3e-16)
+        share = (len(rows) + n + 6) * 3e-16
+        room_low, room_high = (np.abs(low_c) @ size) * share, (np.abs(high_c) @ size) * share
         outer_low = np.einsum("bl,li,lj->bij", low_c, rows, rows)
         outer_high = np.einsum("bl,li,lj->bij", high_c, rows, rows)
         if below is not None:
@@ -247,8 +248,8 @@ class Form:
             & _tidy(entries_lo.reshape(flat))
             & _tidy(entries_hi.reshape(flat))
         )
-        step_low = np.where(exact, 0.0, room + n * 3e-16 * np.where(np.isfinite(size_low), size_low, 0.0))
-        step_high = np.where(exact, 0.0, room + n * 3e-16 * np.where(np.isfinite(size_high), size_high, 0.0))
+        step_low = np.where(exact, 0.0, room_low + n * 3e-16 * np.where(np.isfinite(size_low), size_low, 0.0))
+        step_high = np.where(exact, 0.0, room_high + n * 3e-16 * np.where(np.isfinite(size_high), size_high, 0.0))
         least = np.where(lost_low, -np.inf, np.where(exact, least, least - step_low))
         most = np.where(lost_high, np.inf, np.where(exact, most, most + step_high))
         return least, most

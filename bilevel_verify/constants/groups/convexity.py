@@ -25,6 +25,9 @@ from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.scalar import Power
 from bilevel_verify.numbers.rounding import Array, enclose
 
+FAR, FAR_POINTS = 1e3, 32
+"""How many sample points are looked at so many times farther out as well."""
+
 
 def convexity(part: Part) -> Bound:
     """``inf lambda_min(nabla^2_yy)``; where it is not positive, with a simple box on which it is, if there is one."""
@@ -128,6 +131,9 @@ def _convexity_sample(part: Part, form: Form) -> tuple[float, dict[str, float]]:
 
     brief = part.searched_anyway()
     points = sample_points(part.domain, part.n, 8 if part.effort <= 0 else 48 if brief else 256)
+    if part.domain.unbounded:  # curvature that fades out is seen there, and needs no search
+        far = np.clip(FAR * points[1:FAR_POINTS], part.domain.lo, part.domain.hi)
+        points = np.concatenate([points, far])
     value, where = climb(values, points, part.domain.lo, part.domain.hi, part.effort > 0 and not brief)
     return -value, part.named(where)
 

@@ -145,7 +145,8 @@ def _minimise_chunk(
     residual = _norms(gradient)
     best_y, best = Y.copy(), np.where(np.isfinite(residual), residual, np.inf)
     best_matrix = matrix.copy()
-    active = np.arange(n)
+    active = np.flatnonzero(_usable(gradient, matrix))
+    value, gradient, matrix = value[active], gradient[active], matrix[active]
     stalls = np.zeros(n, dtype=int)
     for _ in range(MOST_STEPS):
         if not active.size:
@@ -170,7 +171,8 @@ def _minimise_chunk(
         chosen = active[better]
         best[chosen], best_y[chosen], best_matrix[chosen] = residual[better], trial[better], matrix[better]
         stalls[active] = np.where(halved | ~plain, 0, stalls[active] + 1)
-        moving = (stalls[active] < 2) & (residual > 0)
+        # without derivatives a row has no direction: it would be searched along nothing to the end of all steps
+        moving = (stalls[active] < 2) & (residual > 0) & _usable(gradient, matrix)
         active, value, gradient, matrix = active[moving], value[moving], gradient[moving], matrix[moving]
     return _judged(best_y, best, best_matrix)
 
@@ -244,7 +246,7 @@ def _armijo(value: FloatArray, gradient: FloatArray, step: FloatArray, trial_val
 
 def _directions(gradient: FloatArray, matrix: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Newton directions; where the Hessian is not positive definite, with the moduli of its eigenvalues."""
-    usable = np.asarray(np.isfinite(gradient).all(axis=1) & np.isfinite(matrix).all(axis=(1, 2)))
+    usable = _usable(gradient, matrix)
     gradient = np.where(usable[:, None], gradient, 0.0)
     matrix = np.where(usable[:, None, None], matrix, np.eye(matrix.shape[1]))
     try:
@@ -262,6 +264,10 @@ def _directions(gradient: FloatArray, matrix: FloatArray) -> tuple[FloatArray, N
         inner = np.einsum("nij,ni->nj", vectors, gradient[rest]) / sizes
         step[rest] = -np.einsum("nij,nj->ni", vectors, inner)
     return np.asarray(step), np.asarray(definite & usable)
+
+
+def _usable(gradient: FloatArray, matrix: FloatArray) -> NDArray[np.bool_]:
+    return np.asarray(np.isfinite(gradient).all(axis=1) & np.isfinite(matrix).all(axis=(1, 2)))
 
 
 def _capped(step: FloatArray, definite: NDArray[np.bool_], Y: FloatArray) -> FloatArray:
