@@ -146,7 +146,7 @@ def _declared_theorems(text: str, place: int, _starred: bool) -> tuple[list[Theo
     names = group(text, options[1] if options else place)
     if names is None:
         return None
-    given = dict(re.findall(r"(\w+)\s*=\s*\{?([^,{}]*)\}?", options[0] if options else ""))
+    given: dict[str, str] = dict(re.findall(r"(\w+)\s*=\s*\{?([^,{}]*)\}?", options[0] if options else ""))
     shared = next((given[key] for key in ("sibling", "numberlike", "sharenumber", "sharecounter") if key in given), "")
     within = next((given[key] for key in ("numberwithin", "within", "parent") if key in given), "")
     counter = f"={shared.strip()}" if shared else within.strip()
