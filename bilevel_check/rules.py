@@ -95,12 +95,12 @@ class Proof(NamedTuple):
         demand(is_zero(element * factor - total), "the identity does not hold")
         at.learn(element, op)
 
-    def plain(self, at: Context, goal: Any) -> None:
+    def plain(self, at: Context, goal: object) -> None:
         """What is known, or was shown in every case."""
         demand(reached(at, goal), "this is not known")
         at.learn(*element_of(at, goal))
 
-    def raised(self, at: Context, goal: Any, exponent: Any) -> None:
+    def raised(self, at: Context, goal: object, exponent: object) -> None:
         """``left**e op right**e`` from ``0 <= left op right`` and e >= 0; turned round where e <= 0 (then left > 0)."""
         (op, small, large), e = goal_of(goal), at.of(tree(exponent))
         (gap, _), sign = element_of(at, goal), ">" if op == ">" else ">="
@@ -120,13 +120,13 @@ class Proof(NamedTuple):
         leaves(goal, box, splits)
         at.learn(*element_of(at, substituted(tree(goal), values)))
 
-    def whole(self, at: Context, goal: Any) -> None:
+    def whole(self, at: Context, goal: object) -> None:
         """``left + 1 <= right`` from ``left < right`` where the difference is an integer."""
         element, _ = element_of(at, goal)
         demand(at.integral(element) and at.known(element, ">"), "no strict relation of integers")
         at.learn(element - number(1), ">=")
 
-    def cases(self, at: Context, goal: Any, which: Any, proofs: Sequence[Any]) -> None:
+    def cases(self, at: Context, goal: object, which: object, proofs: Sequence[object]) -> None:
         """The goal in all cases: of a hypothesis ``["or", ...]`` (its place), or of a number: >= 0, < 0.
 
         A case may be ``["and", ...]``. The goal is kept as a tree, as the cases alone may define it.
@@ -142,7 +142,7 @@ class Proof(NamedTuple):
             demand(reached(inside, goal), "a case does not reach the goal")
         at.proved.add(goal_of(goal))
 
-    def induction(self, at: Context, goal: Any, name: str, start: Any, base: Any, step: Any) -> None:
+    def induction(self, at: Context, goal: object, name: str, start: object, base: object, step: object) -> None:
         """The goal for an integer letter >= start: at start, and at n + 1 where it holds at n."""
         first, letter = at.of(tree(start)), at.of(name)
         fits = at.sorts[name] == "integer" and at.integral(first) and name not in names(first)
@@ -155,7 +155,7 @@ class Proof(NamedTuple):
             demand(reached(inside, substituted(tree(goal), {name: moved})), "the induction does not reach its goal")
         at.learn(*element_of(at, goal))
 
-    def terms(self, at: Context, total: Any) -> None:
+    def terms(self, at: Context, total: object) -> None:
         """``sum(i = a..b) = sum(i = a..b - 1) + term(b)`` for integers a <= b; the sum is 0 for a > b."""
         node = tree(total)
         head, (body, index, low, high) = split(node)

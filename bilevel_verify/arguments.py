@@ -39,7 +39,7 @@ def checked(function: Function, name: str = "", home: str = "") -> Function:
     tests: dict[str, tuple[Test, Test]] = {}
 
     @functools.wraps(function)
-    def call(*arguments: Any, **named: Any) -> Any:
+    def call(*arguments: object, **named: object) -> Any:
         given: Mapping[str, Any] = {**dict(zip(places, arguments)), **named}
         if len(given) != len(arguments) + len(named) or not needed <= given.keys() <= usual:
             given = _bound(signature, shown, arguments, named)
@@ -80,7 +80,7 @@ def _plain_names(signature: inspect.Signature) -> tuple[Set[str], list[str], Set
 
 
 def _bound(
-    signature: inspect.Signature, shown: str, arguments: tuple[Any, ...], named: dict[str, Any]
+    signature: inspect.Signature, shown: str, arguments: tuple[object, ...], named: Mapping[str, object]
 ) -> Mapping[str, Any]:
     try:
         return signature.bind(*arguments, **named).arguments
@@ -88,14 +88,14 @@ def _bound(
         raise TypeError(f"{shown}() {error}") from None
 
 
-def _tests(function: Callable[..., Any], parameter: str) -> tuple[Test, Test]:
+def _tests(function: Callable[..., object], parameter: str) -> tuple[Test, Test]:
     """Whether a value is of the annotated type, and whether it is what the parameter's name means."""
     meaning = MEANINGS.get(parameter, (_anything, ""))[0]
     hint = _hints(function).get(parameter, Any)
     return _test(hint), lambda value: value is None or meaning(value)
 
 
-def _complaint(function: Callable[..., Any], name: str, parameter: str, value: Any) -> str:
+def _complaint(function: Callable[..., object], name: str, parameter: str, value: object) -> str:
     hint = _hints(function).get(parameter, Any)
     words = MEANINGS[parameter][1] if _test(hint)(value) else _words(hint)
     return f"{name}: {parameter} must be {words}, not {_shown(value)}"
@@ -117,7 +117,7 @@ def _anything(value: object) -> bool:
 
 
 @functools.cache
-def _test(hint: Any) -> Test:
+def _test(hint: object) -> Test:
     """Whether a value is of an annotated type: integers are floats, arrays and lists are sequences, texts are not."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if hint in (Any, object) or isinstance(hint, TypeVar):
@@ -148,7 +148,7 @@ def _one_of(tests: Sequence[Test]) -> Test:
     return fits
 
 
-def _test_of_kind(kind: type, parts: tuple[Any, ...]) -> Test:
+def _test_of_kind(kind: type, parts: tuple[object, ...]) -> Test:
     """The test of a class, or of a collection with annotated entries."""
     if issubclass(kind, Mapping):
         return lambda value: isinstance(value, Mapping) and _mapping_fits(value, parts)

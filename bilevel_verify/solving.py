@@ -94,7 +94,7 @@ def _inside(problem: Problem, x: np.ndarray) -> bool:
 def solve(
     problem: Problem,
     method: str,
-    eps: Any = None,
+    eps: object = None,
     x0: Start = None,
     y0: Start = None,
     v0: Start = None,

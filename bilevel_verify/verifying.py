@@ -18,9 +18,9 @@ def verify(
     *,
     eps: float | Sequence[float] | None = None,
     method: str | Callable[..., Any] | None = None,
-    x0: Any = None,
-    parameters: Mapping[str, Any] | None = None,
-    values: Mapping[str, Any] | None = None,
+    x0: object = None,
+    parameters: Mapping[str, object] | None = None,
+    values: Mapping[str, object] | None = None,
     readings: Sequence[str] | None = None,
     sweep: Mapping[str, Sequence[float]] | None = None,
     budget: int = DEFAULT_BUDGET,
@@ -28,7 +28,7 @@ def verify(
     record: str = "all",
     progress: engine.Progress | None = None,
     certificates: str | Path | None = None,
-    **options: Any,
+    **options: object,
 ) -> Verification:
     """Check a statement on a problem.
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from sympy.core.symbol import Str
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from sympy.printing.latex import LatexPrinter
 
 _ARRAYS: dict[str, Any] = {}
@@ -42,7 +43,7 @@ class DataArray(sympy.Basic):  # type: ignore[misc]
         return cls(Str(name), Str(digest))
 
     @property
-    def values(self) -> Any:
+    def values(self) -> NDArray[np.float64]:
         """The array (read-only)."""
         return _ARRAYS[str(self.args[1])]
 
@@ -93,12 +94,12 @@ class DataForm(sympy.Basic):  # type: ignore[misc]
         return str(self.args[0])
 
     @property
-    def variables(self) -> Any:
+    def variables(self) -> sympy.Tuple:
         """The tuple v."""
         return self.args[1]
 
     @property
-    def matrix(self) -> Any:
+    def matrix(self) -> NDArray[np.float64]:
         """The matrix of ``rows``."""
         return self.args[2].values
 
@@ -123,8 +124,8 @@ class DataSum(sympy.Expr):  # type: ignore[misc]
     def of(
         cls,
         body: sympy.Expr,
-        forms: dict[Any, DataForm],
-        columns: dict[Any, DataArray],
+        forms: dict[sympy.Symbol, DataForm],
+        columns: dict[sympy.Symbol, DataArray],
         count: int,
         scale: int | sympy.Expr = 1,
     ) -> sympy.Expr:
@@ -143,12 +144,12 @@ class DataSum(sympy.Expr):  # type: ignore[misc]
     count = property(lambda self: int(self.args[6]))
 
     @property
-    def forms(self) -> dict[Any, DataForm]:
+    def forms(self) -> dict[sympy.Symbol, DataForm]:
         """Name of a quantity -> how it comes from the variables."""
         return dict(zip(self.args[1], self.args[2]))
 
     @property
-    def columns(self) -> dict[Any, DataArray]:
+    def columns(self) -> dict[sympy.Symbol, DataArray]:
         """Name of a per-sample number -> its values."""
         return dict(zip(self.args[3], self.args[4]))
 
@@ -200,7 +201,7 @@ class DataSum(sympy.Expr):  # type: ignore[misc]
         column = DataArray.of(f"{form.args[2].name}[:, {j}]", form.matrix[:, j])
         return DataSum.of(slope * name, forms, {**columns, name: column}, self.count, self.scale)
 
-    def _eval_evalf(self, prec: int) -> Any:
+    def _eval_evalf(self, prec: int) -> sympy.Expr | None:
         if self.free_symbols:
             return self
         written = self.doit()
@@ -230,7 +231,7 @@ class DataSum(sympy.Expr):  # type: ignore[misc]
         return f"DataSum({printer._print(self.body)}, {self.count} samples)"
 
 
-def split_data_sums(expression: sympy.Expr) -> tuple[Any, list[tuple[Any, DataSum]]]:
+def split_data_sums(expression: sympy.Expr) -> tuple[sympy.Expr, list[tuple[sympy.Expr, DataSum]]]:
     """``expression = rest + sum of factor * DataSum``: (rest, [(factor, sum), ...]); factors are numbers."""
     rest, sums = [], []
     for term in sympy.Add.make_args(expression):

@@ -9,7 +9,7 @@ zero, or a Dirac delta).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sympy
 from sympy import Function, Integer, Rational, S
@@ -71,7 +71,7 @@ class softplus(AtomFunction):
     is_positive = True
 
     @classmethod
-    def eval(cls, t: sympy.Expr) -> Any:
+    def eval(cls, t: sympy.Expr) -> sympy.Expr | None:
         return {S.Zero: sympy.log(2), S.NegativeInfinity: S.Zero, S.Infinity: S.Infinity}.get(t)
 
     def fdiff(self, argindex: int = 1) -> sympy.Expr:
@@ -113,7 +113,7 @@ class sigmoid_d(AtomFunction):
         return int(self.args[0])
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
+    def parameters(self) -> tuple[sympy.Expr, ...]:
         return ()
 
     @classmethod
@@ -137,7 +137,7 @@ class sigmoid_d(AtomFunction):
 _S = sympy.Dummy("s", real=True)
 
 
-def sigmoid_polynomial(order: int) -> Any:
+def sigmoid_polynomial(order: int) -> sympy.Poly:
     """``P`` with ``sigmoid^(order) = P(sigmoid)`` (``P -> s(1-s)P'``), as a SymPy polynomial."""
     p = sympy.Poly(_S, _S)
     for _ in range(order):
@@ -174,7 +174,7 @@ class logsumexp(Function):  # type: ignore[misc]
     is_real = True
 
     @classmethod
-    def eval(cls, *arguments: Any) -> sympy.Expr | None:
+    def eval(cls, *arguments: sympy.Expr) -> sympy.Expr | None:
         if len(arguments) == 1:
             return arguments[0]
         ordered = tuple(sorted(arguments, key=sympy.default_sort_key))

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.atoms.formulas import FORMULAS
 from bilevel_verify.language.elementary import ELEMENTARY
+
+if TYPE_CHECKING:
+    import mpmath
+    import numpy as np
 
 Kernel = Callable[..., Any]
 
@@ -70,7 +74,7 @@ def module_source(wanted: Iterable[tuple[str, int]]) -> str:
 
 
 @cache
-def scalar(name: str, order: int = 0) -> Kernel:
+def scalar(name: str, order: int = 0) -> Callable[..., float]:
     """The scalar kernel as a plain Python function on floats."""
     namespace: dict[str, Any] = {}
     exec(
@@ -81,13 +85,13 @@ def scalar(name: str, order: int = 0) -> Kernel:
 
 
 @cache
-def array(name: str, order: int = 0) -> Kernel:
+def array(name: str, order: int = 0) -> Callable[..., np.ndarray]:
     """The kernel on float64 arrays (elementwise; infinities instead of warnings)."""
     import numpy as np
 
     plain = _bound(name, order, _numpy_names())
 
-    def kernel(t: object, *parameters: object) -> Any:
+    def kernel(t: object, *parameters: object) -> np.ndarray:
         with np.errstate(all="ignore"):
             return plain(np.asarray(t, dtype=float), *parameters)
 
@@ -95,7 +99,7 @@ def array(name: str, order: int = 0) -> Kernel:
 
 
 @cache
-def multiprecision(name: str, order: int = 0) -> Kernel:
+def multiprecision(name: str, order: int = 0) -> Callable[..., mpmath.mpf]:
     """The kernel on mpmath numbers, at the working precision of the moment."""
     return _bound(name, order, _mpmath_names())
 
@@ -124,10 +128,10 @@ def _mpmath_names() -> dict[str, object]:
     import mpmath
     from mpmath import mp
 
-    def power(base: Any, exponent: Any) -> Any:
+    def power(base: mpmath.mpf, exponent: mpmath.mpf) -> mpmath.mpf:
         return mp.inf if base == 0 and exponent < 0 else mp.mpf(base) ** exponent
 
-    def logarithm(t: Any) -> Any:
+    def logarithm(t: mpmath.mpf) -> mpmath.mpf:
         return mp.log(t) if t > 0 else (-mp.inf if t == 0 else mp.nan)
 
     names = {name: getattr(mp, name) for name in (*ELEMENTARY, "fabs", "hypot", "log1p", "atan2")}

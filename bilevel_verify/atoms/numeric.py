@@ -11,6 +11,7 @@ from bilevel_verify.atoms.kernels import array, multiprecision
 
 if TYPE_CHECKING:
     import mpmath
+    import numpy as np
 
 
 def lambdify_modules(target: Literal["numpy", "mpmath"] = "numpy") -> list[object]:
@@ -40,14 +41,14 @@ def _swapped(kernel: Callable[..., object]) -> Callable[..., object]:
     return lambda parameter, t: kernel(t, parameter)
 
 
-def _numpy_logsumexp(*values: Any) -> object:
+def _numpy_logsumexp(*values: np.ndarray) -> object:
     import numpy as np
 
     top = np.maximum.reduce(np.broadcast_arrays(*values))
     return top + np.log(sum(np.exp(v - top) for v in values))
 
 
-def _mpmath_logsumexp(*values: Any) -> mpmath.mpf:
+def _mpmath_logsumexp(*values: mpmath.mpf) -> mpmath.mpf:
     from mpmath import mp
 
     top = max(values)

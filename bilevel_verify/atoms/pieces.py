@@ -6,7 +6,7 @@ with :class:`~bilevel_verify.errors.MathematicalError`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.atoms.functions import AtomFunction
 from bilevel_verify.errors import MathematicalError
@@ -35,7 +35,7 @@ class psi(AtomFunction):
     nargs = 2
 
     @classmethod
-    def eval(cls, nu: sympy.Expr, t: sympy.Expr) -> Any:
+    def eval(cls, nu: sympy.Expr, t: sympy.Expr) -> sympy.Expr | None:
         if nu.is_number and not (0 <= nu <= 1):
             raise MathematicalError(f"psi(nu, t) needs 0 <= nu <= 1, not {nu}")
         return None
@@ -54,7 +54,7 @@ class psi_d(PieceDerivative):
     nargs = 3
 
     @classmethod
-    def eval(cls, k: sympy.Expr, nu: sympy.Expr, t: sympy.Expr) -> Any:
+    def eval(cls, k: sympy.Expr, nu: sympy.Expr, t: sympy.Expr) -> sympy.Expr | None:
         return psi(nu, t) if k == 0 else None
 
     def fdiff(self, argindex: int = 3) -> sympy.Expr:

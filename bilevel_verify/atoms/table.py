@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 from sympy import oo
@@ -13,9 +13,13 @@ from sympy import oo
 from bilevel_verify.atoms import functions as own
 from bilevel_verify.atoms import pieces
 from bilevel_verify.atoms.formulas import FORMULAS
-from bilevel_verify.atoms.kernels import Kernel, array, multiprecision, scalar, scalar_source
+from bilevel_verify.atoms.kernels import array, multiprecision, scalar, scalar_source
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language.elementary import TRANSCENDENTAL
+
+if TYPE_CHECKING:
+    import mpmath
+    import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class Atom:
         t = sympy.Dummy("t", real=True)
         return self.function(*parameters, t).diff(t, order).subs(t, argument)
 
-    def scalar(self, order: int = 0) -> Kernel:
+    def scalar(self, order: int = 0) -> Callable[..., float]:
         """``kernel(t, *parameters)`` on floats: plain Python, stable."""
         return scalar(self.name, order)
 
@@ -56,11 +60,11 @@ class Atom:
         """Source text of :meth:`scalar`; needs :data:`bilevel_verify.atoms.kernels.PRELUDE`."""
         return scalar_source(self.name, order)
 
-    def array(self, order: int = 0) -> Kernel:
+    def array(self, order: int = 0) -> Callable[..., np.ndarray]:
         """``kernel(t, *parameters)`` on float64 arrays."""
         return array(self.name, order)
 
-    def multiprecision(self, order: int = 0) -> Kernel:
+    def multiprecision(self, order: int = 0) -> Callable[..., mpmath.mpf]:
         """``kernel(t, *parameters)`` on mpmath numbers, at the working precision."""
         return multiprecision(self.name, order)
 
@@ -104,7 +108,7 @@ TABLE: Mapping[str, Atom] = MappingProxyType(_table())
 _BY_CLASS = {atom.function: name for name, atom in TABLE.items() if atom.arity == 1}
 
 
-def recognise(node: Any) -> tuple[str, int, tuple[Any, ...], Any] | None:
+def recognise(node: sympy.Basic) -> tuple[str, int, tuple[sympy.Expr, ...], sympy.Expr] | None:
     """``(name, order, parameters, argument)`` of a SymPy node that is an atom of one argument, else None."""
     if isinstance(node, own.AtomFunction):
         return node.atom, node.order, node.parameters, node.argument

@@ -189,12 +189,12 @@ def jax_loop(case: Case, q: Mapping[str, Any]) -> Loop | str:
         w = new + k / (k + 1) * (new - x)
         restart = (k + 1) ** (4 + nu) * H * H * S**nu > L * L
 
-        def cold(v: Any) -> Any:
+        def cold(v: object) -> Any:
             return jnp.where(restart, jnp.zeros_like(v), v)
 
         return new, jnp.where(restart, new, w), cold(y), cold(z), cold(S), cold(k)
 
-    def whole(outer: Any) -> Any:
+    def whole(outer: object) -> Any:
         x, zero = jnp.full(dx, 0.5), jnp.asarray(0.0)
         return lax.fori_loop(0, outer, iteration, (x, x, jnp.zeros(dy), jnp.zeros(dy), zero, zero))[0]
 

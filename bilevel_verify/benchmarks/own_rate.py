@@ -30,7 +30,7 @@ class Setting:
 
 
 def own_rate(
-    problem: Any,
+    problem: object,
     name: str,
     method: str,
     letter: str,

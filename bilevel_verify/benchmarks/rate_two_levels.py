@@ -154,18 +154,18 @@ def _kappa(name: str, method: str, exponent: float, **more: Any) -> Series:
     return Series(f"amplifier, {name}", method=method, letter="kappa", exponent=exponent, **given)
 
 
-def _outer(name: str, outer: str, exponent: float, parameters: at.Parameters, paper: str, **more: Any) -> Series:
+def _outer(name: str, outer: str, exponent: float, parameters: at.Parameters, paper: str, **more: object) -> Series:
     """Outer iterations with exact hypergradients."""
     given = {"outer": outer, "parameters": parameters, "prescribed": paper, "paper": paper, "note": OUTER, **more}
     return _kappa(name, paper, exponent, **given)
 
 
-def _inner(name: str, method: str, exponent: float, count: str, **more: Any) -> Series:
+def _inner(name: str, method: str, exponent: float, count: str, **more: object) -> Series:
     """Inner steps an outer iteration, over the first calls of the literal method."""
     return _kappa(name, method, exponent, count=count, start=True, budget=MILLION, note=FIRST, **more)
 
 
-def _made(name: str, exponent: float, outer: Series, inner: Series, **more: Any) -> Series:
+def _made(name: str, exponent: float, outer: Series, inner: Series, **more: object) -> Series:
     """The product of an outer and an inner series."""
     given = {"product": (outer.name, inner.name), "paper": outer.paper, "log": inner.log, "note": MADE, **more}
     return _kappa(name, outer.method, exponent, **given)

@@ -78,7 +78,7 @@ def saddle(d: int) -> tuple[Problem, FloatArray, FloatArray, float]:
     return Problem("minimax", f, x, None, y), b / (20.0 * d), c / (20.0 * d) + np.eye(d), ell
 
 
-def _row(name: str, problem: Problem, method: str, q: Mapping[str, Any], hand: ByHand, d: int, quick: bool) -> Row:
+def _row(name: str, problem: Problem, method: str, q: Mapping[str, object], hand: ByHand, d: int, quick: bool) -> Row:
     steps, start = STEPS[method][d] // (5 if quick else 1), np.full(problem.dx, 0.1)
     most, length = {"calls": 10**15, "iterations": 10**15}, "T" if method == "lmcn" else "K"
 

@@ -28,7 +28,7 @@ class Draft:
         self.claim: Any = None
         self.tried: set[tuple[Any, ...]] = set()
 
-    def add(self, *line: Any) -> bool:
+    def add(self, *line: object) -> bool:
         """Add a line if the checker's rule accepts it."""
         try:
             self.proof.run(self.at, [list(line)])
@@ -41,7 +41,7 @@ class Draft:
 
     # ---- facts that take several lines -------------------------------------------------------------------------------
 
-    def rooted(self, relation: list[Any], q: Fraction) -> bool:
+    def rooted(self, relation: Sequence[object], q: Fraction) -> bool:
         """``small op large`` from what is known of their powers to q."""
         op, small, large = relation
         powers = [["^", side, number_of(q)] for side in (small, large)]
@@ -49,17 +49,17 @@ class Draft:
             self.add("identity", ["<=", 0, powers[0]], [[1, [], [["^", small, int(q) // 2]]]])
         return self.add("raise", [op, *powers], number_of(1 / q))
 
-    def tangent(self, y: Any) -> bool:
+    def tangent(self, y: object) -> bool:
         """``log y <= y - 1``."""
         return self.add("known", ["<=", ["log", y], ["+", y, -1]])
 
-    def log_rises(self, small: Any, large: Any) -> bool:
+    def log_rises(self, small: object, large: object) -> bool:
         """``log small <= log large`` where ``small <= large`` is known: ``log(s/l) <= s/l - 1 <= 0``."""
         ratio = ["/", small, large]
         goal, rest = ["<=", ["log", small], ["log", large]], ["+", 1, ["neg", ratio]]
         return self.tangent(ratio) and self.add("identity", goal, [[1, [len(self.at.facts) - 1], []], [rest, [], []]])
 
-    def between(self, base: Any, low: Any, high: Any) -> bool:
+    def between(self, base: object, low: object, high: object) -> bool:
         """``base**low`` against ``base**high`` for ``low <= high``: ``base**(high - low)`` is >= 1 or <= 1."""
         one, other = (["^", base, e] for e in (low, high))
         gap = ["+", high, ["neg", low]]

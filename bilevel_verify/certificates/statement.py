@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
+
+if TYPE_CHECKING:
+    pass
 
 FLIPPED = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
 

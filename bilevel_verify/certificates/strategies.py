@@ -34,7 +34,7 @@ class Search:
         """A search for a part."""
         return Search(depth, inductive, self.eager)
 
-    def prove(self, draft: Draft, claim: Any) -> bool:
+    def prove(self, draft: Draft, claim: object) -> bool:
         """Hypotheses, definedness, then the claim."""
         draft.claim = claim
         self.hypotheses(draft)
@@ -194,7 +194,7 @@ class Search:
         induction = (self.by_induction,) if self.inductive else ()
         return any(strategy(draft, claim) for strategy in (self.by_cases, self.by_alternatives, *induction))
 
-    def by_cases(self, draft: Draft, claim: Any) -> bool:
+    def by_cases(self, draft: Draft, claim: object) -> bool:
         """Which of two parts of a maximum or minimum is the larger one."""
         for node in [node for one in (claim, *draft.hypotheses) for node in _maxima(one)]:
             parts = [self.defined(draft, partial(draft.at.of, tree(part))) for part in node]
@@ -203,7 +203,7 @@ class Search:
                     return self.split(draft, claim, one - other)
         return False
 
-    def split(self, draft: Draft, claim: Any, test: Poly) -> bool:
+    def split(self, draft: Draft, claim: object, test: Poly) -> bool:
         """The claim where an element is >= 0 and where it is < 0."""
         proofs = []
         for fact in ((test, ">="), (-test, ">")):
@@ -215,7 +215,7 @@ class Search:
         short = [pruned(lines, len(draft.at.facts) + 1) for lines in proofs]
         return draft.add("cases", claim, written(test), short) or draft.add("cases", claim, written(test), proofs)
 
-    def by_alternatives(self, draft: Draft, claim: Any) -> bool:
+    def by_alternatives(self, draft: Draft, claim: object) -> bool:
         """The claim under each part of a hypothesis with ``or``."""
         for place, words in enumerate(draft.hypotheses):
             if words is None or words[0] != "or" or ("or", place) in draft.tried:
@@ -236,7 +236,7 @@ class Search:
             return draft.add("cases", claim, place, proofs)
         return False
 
-    def by_induction(self, draft: Draft, claim: Any) -> bool:
+    def by_induction(self, draft: Draft, claim: object) -> bool:
         """Over an integer letter at the end of a sum, from its lower end on."""
         sums = list(_sums(claim))
         candidates = [n for n, sort in draft.at.sorts.items() if sort == "integer" and not n.endswith("#")]
@@ -249,7 +249,7 @@ class Search:
                     return True
         return False
 
-    def _inducted(self, draft: Draft, claim: Any, name: str, start: int, sums: list[object]) -> bool:
+    def _inducted(self, draft: Draft, claim: object, name: str, start: int, sums: list[object]) -> bool:
         proofs = []
         for value in (start, ("+", name, 1)):
             facts = [(p, o) for p, o in draft.at.facts if name not in names(p)]

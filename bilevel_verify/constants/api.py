@@ -117,7 +117,7 @@ class FamilyConstants:
     nu: float | Mapping[str, float] | None = None
     effort: float = 1.0
 
-    def at(self, **letters: Any) -> Mapping[str, Constant]:
+    def at(self, **letters: object) -> Mapping[str, Constant]:
         """Constants of the member with these letters (``eps``, ``kappa``, ``d``, ``nu``).
 
         Raises

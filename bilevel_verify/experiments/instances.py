@@ -227,7 +227,9 @@ def _inverse(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, f
     )
 
 
-def _simple(model: LeastSquares, around: Any, start: FloatArray, f_star: float, g_star: float, source: str) -> Instance:
+def _simple(
+    model: LeastSquares, around: object, start: FloatArray, f_star: float, g_star: float, source: str
+) -> Instance:
     def measure(x: FloatArray, y: FloatArray) -> dict[str, float]:
         f, g = model.value("f", x, y) - f_star, max(model.value("g", x, y) - g_star, 0.0)
         return {"infeasibility": g, "suboptimality": abs(f), "worse": max(abs(f), g)}

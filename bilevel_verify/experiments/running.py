@@ -182,7 +182,12 @@ def _seeds(search: Search) -> Iterator[int]:
 
 
 def _finished(
-    one: Experiment, size: str, searches: list[Search], last: list[tuple[Search, Cell]], answered: Any, runner: Runner
+    one: Experiment,
+    size: str,
+    searches: list[Search],
+    last: list[tuple[Search, Cell]],
+    answered: Any,
+    runner: Runner,
 ) -> Finished:
     own = tuple(s for s in searches if s.experiment is one)
     answers: dict[tuple[str, str], list[dict[str, Any] | None]] = {}

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from bilevel_verify.intervals.jet_arithmetic import JetArithmetic, logsumexp, so
 from bilevel_verify.intervals.jets import Jet, add, as_row, multiply, substitute, zero_jet
 from bilevel_verify.intervals.scalar import Scalar, scalar
 from bilevel_verify.numbers.rounding import Array, fraction, up
+
+if TYPE_CHECKING:
+    import sympy
 
 VAGUE = 4.0
 """``t`` is this many times the relative radius of the gradient: larger values give up its direction earlier."""
@@ -76,7 +79,7 @@ class CurvatureArithmetic:
         """The coordinate functions over boxes, shape (boxes, n)."""
         return [Curved(jet) for jet in self.jets.variables(lo, hi)]
 
-    def constant(self, value: Any) -> Curved:
+    def constant(self, value: Fraction | sympy.Expr) -> Curved:
         return Curved(self.jets.constant(value))
 
     def add(self, a: Curved, b: Curved) -> Curved:
@@ -109,7 +112,7 @@ class CurvatureArithmetic:
     def power(self, a: Curved, exponent: Fraction) -> Curved:
         return self.mul(a, a) if exponent == 2 else _composed(scalar("power", exponent), a, 0)
 
-    def atom(self, name: str, order: int, a: Curved, parameters: tuple[Any, ...]) -> Curved:
+    def atom(self, name: str, order: int, a: Curved, parameters: tuple[Fraction, ...]) -> Curved:
         return _composed(scalar(name, *(fraction(p) for p in parameters)), a, order)
 
     def logsumexp(self, args: Sequence[Curved]) -> Curved:
@@ -152,10 +155,10 @@ class CurvatureArithmetic:
     def compare(self, op: str, a: Curved, b: Curved) -> Any:
         return self.jets.compare(op, a.jet, b.jet)
 
-    def logical(self, op: str, args: Iterable[Any]) -> Any:
+    def logical(self, op: str, args: Iterable[object]) -> Any:
         return self.jets.logical(op, args)
 
-    def select(self, test: Any, yes: Curved, no: Curved) -> Curved:
+    def select(self, test: object, yes: Curved, no: Curved) -> Curved:
         return Curved(self.jets.select(test, yes.jet, no.jet))
 
 

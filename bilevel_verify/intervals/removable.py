@@ -8,13 +8,16 @@ power series with its remainder near 0, the quotient elsewhere.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.scalar_base import Critical, Direct, Scalar
 from bilevel_verify.numbers.rounding import LEAST, UNDERFLOW, Array, down, floats_of, precision, up
+
+if TYPE_CHECKING:
+    import sympy
 
 NEAR = 0.5
 """Up to this distance from 0 the power series is summed."""
@@ -40,7 +43,7 @@ def _limit(name: str, order: int, positive: bool) -> tuple[float, float]:
     return -LEAST, LEAST
 
 
-def _coefficient(name: str, n: int) -> Any:
+def _coefficient(name: str, n: int) -> sympy.Expr:
     """Coefficient of ``t^n`` as an exact rational."""
     import flint
 
@@ -51,7 +54,7 @@ def _coefficient(name: str, n: int) -> Any:
     return flint.fmpq((-1) ** n, n + 1)
 
 
-def _series(name: str, order: int, t: Any) -> Any:
+def _series(name: str, order: int, t: sympy.Expr) -> sympy.Expr:
     import flint
 
     total, power = flint.arb(0), flint.arb(1)
@@ -68,7 +71,7 @@ def _series(name: str, order: int, t: Any) -> Any:
     return total + flint.arb(0, float(room.upper()) * (1 + 1e-9) + UNDERFLOW)
 
 
-def _quotient(name: str, order: int, t: Any) -> Any:
+def _quotient(name: str, order: int, t: sympy.Expr) -> sympy.Expr:
     """k! times a coefficient of the quotient of two power series at ``t``."""
     import flint
 

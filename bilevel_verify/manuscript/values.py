@@ -13,7 +13,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
@@ -22,8 +22,12 @@ from bilevel_verify.latex import Notation
 from bilevel_verify.latex.grammar.derivatives import split_name, value_kind
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from bilevel_verify.theorems.card_parts import Domain
 
+Number: TypeAlias = "float | np.ndarray"
+"""A number or an array of numbers."""
 DIMENSION = 3
 SHAPES: dict[str, tuple[int, ...]] = {
     "scalar": (),
@@ -70,7 +74,7 @@ class Point:
     work: int = 0
     made: dict[str, Any] = field(default_factory=dict)
 
-    def letter(self, name: str) -> Any:
+    def letter(self, name: str) -> Number:
         """Value of a letter."""
         if name not in self.made:
             self.made[name] = self._drawn(name)
@@ -148,7 +152,7 @@ REAL: dict[str, Callable[[Any], Any]] = {
 FOLDS: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "prod": math.prod, "max": max, "min": min}
 
 
-def value(node: tree.Node, point: Point) -> Any:
+def value(node: tree.Node, point: Point) -> Number:
     """Value of an expression at a point: a number or an array.
 
     Raises
@@ -161,7 +165,7 @@ def value(node: tree.Node, point: Point) -> Any:
         raise NotNumeric(str(error)[:80]) from None
 
 
-def _value(node: tree.Node, point: Point, bound: Mapping[str, object]) -> Any:
+def _value(node: tree.Node, point: Point, bound: Mapping[str, object]) -> Number:
     point.work += 1
     if point.work > WORK:
         raise NotNumeric("too much work")
@@ -256,7 +260,7 @@ def _power(base: Any, exponent: Any) -> Any:
     return float(base) ** exponent
 
 
-def _call(node: tree.Call, point: Point, bound: Mapping[str, object]) -> Any:
+def _call(node: tree.Call, point: Point, bound: Mapping[str, object]) -> Number:
     name, arguments = node.function, node.arguments
     if (span := binder(node)) is not None:
         return _folded(name, arguments[0], span, point, bound)
@@ -274,7 +278,7 @@ def _call(node: tree.Call, point: Point, bound: Mapping[str, object]) -> Any:
     return _known(name, held) if name in LINEAR else point.image("function", name, held)
 
 
-def _cases(arguments: tuple[tree.Node, ...], point: Point, bound: Mapping[str, object]) -> Any:
+def _cases(arguments: tuple[tree.Node, ...], point: Point, bound: Mapping[str, object]) -> Number:
     for branch in arguments:
         if isinstance(branch, tree.Tuple) and len(branch.items) == 2 and _value(branch.items[1], point, bound):
             return _value(branch.items[0], point, bound)
@@ -283,7 +287,7 @@ def _cases(arguments: tuple[tree.Node, ...], point: Point, bound: Mapping[str, o
 
 def _folded(
     name: str, body: tree.Node, span: tuple[str, tree.Node, tree.Node], point: Point, bound: Mapping[str, object]
-) -> Any:
+) -> Number:
     """A sum, product, minimum or maximum over whole numbers; an integral by Gauss' rule."""
     import numpy as np
 

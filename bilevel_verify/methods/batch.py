@@ -42,16 +42,16 @@ def run_batch(
     problem: Problem,
     method: str | Method,
     parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-    x0: Any = None,
-    y0: Any = None,
-    v0: Any = None,
+    x0: object = None,
+    y0: object = None,
+    v0: object = None,
     *,
     seeds: int | Sequence[int] | None = None,
-    noise: Any = None,
-    budget: Any = 10**6,
+    noise: object = None,
+    budget: object = 10**6,
     record: str = "all",
     compiled: bool | None = None,
-    eps: Any = None,
+    eps: object = None,
     threads: int | None = None,
 ) -> tuple[Run, ...]:
     """Run a method many times on one problem.
@@ -102,7 +102,7 @@ _Column = tuple[bool, Any]
 """Whether there is one entry per run, and the entries (or the one entry of all runs)."""
 
 
-def _column(name: str, value: Any, n: int) -> _Column:
+def _column(name: str, value: object, n: int) -> _Column:
     """Starts, one per run, or one start (or None) for all runs."""
     if value is None:
         return False, None
@@ -179,7 +179,7 @@ class _Batch:
             if any(self.codes[i] == state.HISTORY_FULL for i in chosen):
                 self._lay_out(self.rows)
 
-    def _call(self, share: Any) -> None:
+    def _call(self, share: object) -> None:
         first = next((one for one in self.steppers if one.setup.tested), self.steppers[0])  # asks all that any asks
         loop, scheme = loop_of_members(first.scheme.function, first.scheme.record)
         gradient, value, exact = first.answers

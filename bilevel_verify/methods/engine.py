@@ -194,7 +194,7 @@ class KernelStepper:
             self.handed = (self.memory, storage.hand_over(self.memory))
         return self.handed[1]
 
-    def again(self, memory: Memory, counts: Any) -> None:
+    def again(self, memory: Memory, counts: object) -> None:
         """Begin anew on memory that was put back to its beginning."""
         self.memory, self.counts, self.begun = memory, counts, False
         self.raised, self.ahead = False, FIRST_NOISE
@@ -295,7 +295,7 @@ def uncounted(problem: Problem, compiled: bool | None = None) -> Oracles:
     return oracles(problem, compiled) if ready is None else ready.unwatched()
 
 
-def needed_oracles(method: Method, letters: Mapping[str, Any]) -> frozenset[str]:
+def needed_oracles(method: Method, letters: Mapping[str, object]) -> frozenset[str]:
     """The oracles that this run asks for; nothing else is derived or compiled."""
     if method.runner is not None:
         return method.oracles
@@ -327,7 +327,7 @@ def working_precision(arithmetic: Arithmetic) -> AbstractContextManager[Any]:
     return mpmath.workdps(arithmetic.digits)  # type: ignore[no-any-return]
 
 
-def _last_finite(block: Block, start: Any) -> Any:
+def _last_finite(block: Block, start: object) -> Any:
     """The last iterate of a block whose entries are all finite."""
     for row in range(len(block.k) - 1, -1, -1):
         x = block.values["x"][row]

@@ -45,7 +45,7 @@ def is_loaded(scheme: Scheme, estimator: Estimator, tested: bool) -> bool:
     return {scheme.function, *_asked(scheme, estimator, tested)} <= _LOADED
 
 
-def compiled_loop(function: Loop, memory: tuple[Any, ...]) -> Any:
+def compiled_loop(function: Loop, memory: tuple[object, ...]) -> Any:
     """The machine code of a loop that is no cell of the table, for memories of the types of this one."""
     from numba import int64, typeof
 
@@ -111,7 +111,7 @@ def memory_type(record: type) -> Any:
     return _memory_type(_record(Progress), _record(record), _blocks())
 
 
-def _memory_type(at: Any, own: Any, blocks: Mapping[type, Any]) -> Any:
+def _memory_type(at: object, own: object, blocks: Mapping[type, Any]) -> Any:
     from numba import types
 
     make: Any = types.NamedTuple
@@ -119,7 +119,7 @@ def _memory_type(at: Any, own: Any, blocks: Mapping[type, Any]) -> Any:
     return make([at, own, rows, rows, _lower_type(at, blocks), blocks[Integers], rows, rows], Memory)
 
 
-def _lower_type(at: Any, blocks: Mapping[type, Any]) -> Any:
+def _lower_type(at: object, blocks: Mapping[type, Any]) -> Any:
     from numba import types
 
     make: Any = types.NamedTuple

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,11 +14,15 @@ from bilevel_verify.errors import ParameterError
 from bilevel_verify.methods.registry import Letter, Method
 from bilevel_verify.problems.problem import Problem
 
+if TYPE_CHECKING:
+    from typing import SupportsFloat
+
+
 Number = Callable[[Any], Any]
 """Turns what a user gives into a number of the arithmetic of the run."""
 
 
-def to_float(value: Any) -> float:
+def to_float(value: SupportsFloat) -> float:
     """A float from anything that is a number; strings only where they are plain decimals."""
     return float(value)
 
@@ -91,7 +95,7 @@ def _letter_value(method: Method, letter: Letter, value: Any, number: Number) ->
     return number(value)
 
 
-def _length(where: str, value: Any) -> int | tuple[int, ...]:
+def _length(where: str, value: object) -> int | tuple[int, ...]:
     """An inner length, or one per epoch."""
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
         if len(value) == 0:
@@ -159,7 +163,7 @@ def _ends(interval: tuple[Any, Any]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def resolve_noise(problem: Problem, noise: Any, number: Number) -> list[list[Any]] | None:
+def resolve_noise(problem: Problem, noise: object, number: Number) -> list[list[Any]] | None:
     """Explicit perturbations, one row each.
 
     Raises
@@ -181,7 +185,7 @@ def resolve_noise(problem: Problem, noise: Any, number: Number) -> list[list[Any
     return [[number(entry) for entry in row] for row in table]
 
 
-def resolve_budget(budget: Any) -> tuple[int, int]:
+def resolve_budget(budget: object) -> tuple[int, int]:
     """Most oracle calls of all kinds together, most iterations.
 
     Parameters

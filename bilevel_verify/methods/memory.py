@@ -77,16 +77,16 @@ class Arithmetic:
         zero = self.number(0)
         return [[zero] * columns for _ in range(rows)]
 
-    def block(self, kind: type[tuple[Any, ...]], columns: int) -> Any:
+    def block(self, kind: type[tuple[object, ...]], columns: int) -> Any:
         """Vectors of zeros, one for each field of a ``NamedTuple``."""
         rows = self.rows(len(field_names(kind)), columns)
         return rows if self.form == "compiled" else kind(*rows)
 
-    def numbers(self, kind: type[tuple[Any, ...]], values: list[Any]) -> Any:
+    def numbers(self, kind: type[tuple[object, ...]], values: list[Any]) -> Any:
         """Numbers, one for each field of a ``NamedTuple``."""
         return np.array(values, dtype=np.float64) if self.form == "compiled" else kind(*values)
 
-    def whole(self, kind: type[tuple[Any, ...]], rows: list[list[int]]) -> Any:
+    def whole(self, kind: type[tuple[object, ...]], rows: list[list[int]]) -> Any:
         """A table of integers, one row for each field of a ``NamedTuple``."""
         if self.form != "compiled":
             return kind(*rows)
@@ -155,7 +155,7 @@ def new_memory(
     method: Method,
     scheme: Scheme,
     estimator: Estimator,
-    letters: Mapping[str, Any],
+    letters: Mapping[str, object],
     starts: Mapping[str, list[Any]],
     rows: int,
     needs_hessians: bool,
@@ -171,7 +171,7 @@ def new_memory(
     """
     name_of = {**{letter.name: letter.name for letter in method.letters}, **method.renamed}
 
-    def value(letter: Letter, default: Any) -> Any:
+    def value(letter: Letter, default: object) -> Any:
         return letters.get(name_of.get(letter.name, letter.name), default)
 
     own: Any = arithmetic.record(scheme.record)

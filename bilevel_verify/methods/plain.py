@@ -57,7 +57,7 @@ class PlainStepper:
         self._first_row = 0
         self._begun = False
 
-    def vector(self, values: Any) -> NDArray[np.float64]:
+    def vector(self, values: object) -> NDArray[np.float64]:
         """A vector in the arithmetic of the run."""
         return np.array(values, dtype=self.setup.arithmetic.dtype)
 

@@ -136,7 +136,7 @@ def _joined(blocks: list[Block]) -> Block:
     )
 
 
-def _as_it_is(array: Any) -> Any:
+def _as_it_is(array: object) -> Any:
     return array
 
 

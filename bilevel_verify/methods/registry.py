@@ -139,7 +139,7 @@ class Estimator:
                 raise ValueError(f"the estimator {self.name!r} and {kind.__name__} name different letters")
 
 
-def field_names(kind: type[tuple[Any, ...]]) -> tuple[str, ...]:
+def field_names(kind: type[tuple[object, ...]]) -> tuple[str, ...]:
     """Fields of a ``NamedTuple``."""
     return tuple(kind._fields)  # type: ignore[attr-defined]
 
@@ -307,7 +307,7 @@ def method_named(name: str) -> Method:
     return found
 
 
-def look_up(table: Mapping[str, Any], name: str, what: str) -> Any:
+def look_up(table: Mapping[str, object], name: str, what: str) -> Any:
     """An entry by name; an error that names the nearest ones."""
     if name in table:
         return table[name]

@@ -52,7 +52,7 @@ class Repeated:
         """Bytes of its memory."""
         return sum(part.nbytes for part, _ in self.beginning)
 
-    def run(self, x0: Any) -> Run | None:
+    def run(self, x0: object) -> Run | None:
         """The run from a start; None while another thread is in the middle of one.
 
         Raises

@@ -127,7 +127,7 @@ def run_table(run: Run) -> str:
     return f"<table>{head}<tbody>{body}</tbody></table>{more}{trace}"
 
 
-def shown_letters(letters: Mapping[str, Any]) -> dict[str, str]:
+def shown_letters(letters: Mapping[str, object]) -> dict[str, str]:
     """The numbers among the letters of a run as text; a count that ends nothing is ``no limit``."""
     numbers = {name: value for name, value in letters.items() if isinstance(value, int | float)}
     return {name: "no limit" if value == NO_BUDGET else f"{value:.6g}" for name, value in numbers.items()}

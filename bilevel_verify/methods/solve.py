@@ -29,7 +29,7 @@ BUDGET = 10**6
 """Most oracle calls where nobody says."""
 
 
-def find_method(method: str | Method, parameters: Mapping[str, Any] | None = None) -> Method:
+def find_method(method: str | Method, parameters: Mapping[str, object] | None = None) -> Method:
     """A method by name (``name`` or ``name:variant``).
 
     ``gradient-descent`` with the letters B and K means the restart frame.
@@ -106,7 +106,7 @@ def check_kind(problem: Problem, method: Method) -> None:
         raise ParameterError(f"{method.name} is for {wanted} problems, and this one is {problem.kind}")
 
 
-def _check_request(problem: Problem, method: Method, seed: Any, record: str) -> None:
+def _check_request(problem: Problem, method: Method, seed: object, record: str) -> None:
     """Refuse what no run can start from.
 
     Raises
@@ -123,16 +123,16 @@ def _check_request(problem: Problem, method: Method, seed: Any, record: str) -> 
 def run_method(
     problem: Problem,
     method: str | Method,
-    parameters: Mapping[str, Any],
-    x0: Any = None,
-    y0: Any = None,
-    v0: Any = None,
-    noise: Any = None,
-    budget: Any = BUDGET,
+    parameters: Mapping[str, object],
+    x0: object = None,
+    y0: object = None,
+    v0: object = None,
+    noise: object = None,
+    budget: object = BUDGET,
     seed: int = 0,
     record: str = "all",
     compiled: bool | None = None,
-    eps: Any = None,
+    eps: object = None,
     digits: int | None = None,
 ) -> Run:
     """Run a method.
@@ -169,7 +169,7 @@ def run_method(
     return run
 
 
-def _arithmetic(compiled: bool | None, digits: Any) -> Arithmetic:
+def _arithmetic(compiled: bool | None, digits: object) -> Arithmetic:
     if digits is not None:
         if isinstance(digits, bool) or not isinstance(digits, int) or not 15 <= digits <= 100_000:
             raise ParameterError(f"digits must be an integer from 15 to 100000, not {digits!r}")

@@ -223,7 +223,7 @@ class Exact:
     compare, logical, integer = staticmethod(relation), staticmethod(logical), staticmethod(integer)
     sign = staticmethod(sign)
 
-    def constant(self, value: Any) -> Scalar:
+    def constant(self, value: object) -> Scalar:
         import flint
 
         if type(value) is Fraction:

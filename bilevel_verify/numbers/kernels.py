@@ -71,7 +71,7 @@ def nearest_float(value: sympy.Expr | Fraction) -> float:
     return float(value.evalf(40)) if hasattr(value, "evalf") else float(value)
 
 
-def mp_module() -> Any:
+def mp_module() -> mpmath.ctx_mp.MPContext:
     """mpmath."""
     import mpmath
 

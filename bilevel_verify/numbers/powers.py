@@ -14,7 +14,7 @@ LONGEST = 8192
 """Bits up to which rationals are written out."""
 
 
-def whole_power(base: Any, exponent: int, times: Callable[[Any, Any], Any] = mul) -> Any:
+def whole_power(base: object, exponent: int, times: Callable[[Any, Any], Any] = mul) -> Any:
     """``base ** exponent`` by squaring, least significant bit first, as generated code does; the integer 1 for 0.
 
     Balls need it: ``arb ** int`` of FLINT is NaN for a ball that contains 0.

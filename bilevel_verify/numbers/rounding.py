@@ -213,7 +213,7 @@ def _ball_function(number: sympy.Expr) -> arb:
 
 
 @lru_cache(maxsize=65536)
-def enclose(number: Any) -> tuple[float, float]:
+def enclose(number: Fraction | int | sympy.Expr) -> tuple[float, float]:
     """Float ends of an exact number, rational or closed SymPy number; equal if it is a float.
 
     Infinite numbers keep their sign.

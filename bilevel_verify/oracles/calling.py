@@ -17,6 +17,8 @@ from bilevel_verify.oracles.convention import Evaluation, Product, Vector
 from bilevel_verify.oracles.jit import compiled, compiled_as, loop
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from llvmlite.ir import IRBuilder, Value
     from numba.core.types import Type as NumbaType
     from numba.core.typing.context import BaseContext
@@ -35,7 +37,7 @@ def multiply(oracle: Product, x: Vector, y: Vector, v: Vector, out: Vector) -> N
     oracle(x, y, v, out)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """The intrinsics, made when something is compiled."""
     if name in ("address_call_3", "address_call_4"):
         return _address_call(int(name[-1]))
@@ -64,7 +66,9 @@ def _address_call(count: int) -> Any:
     if count == 3:
 
         @intrinsic  # type: ignore[untyped-decorator]
-        def call_3(typing_context: BaseContext, address: NumbaType, x: NumbaType, y: NumbaType, out: NumbaType) -> Any:
+        def call_3(
+            typing_context: BaseContext, address: NumbaType, x: NumbaType, y: NumbaType, out: NumbaType
+        ) -> object:
             return typed(address, (x, y, out))
 
         return call_3
@@ -72,7 +76,7 @@ def _address_call(count: int) -> Any:
     @intrinsic  # type: ignore[untyped-decorator]
     def call_4(
         typing_context: BaseContext, address: NumbaType, x: NumbaType, y: NumbaType, v: NumbaType, out: NumbaType
-    ) -> Any:
+    ) -> object:
         return typed(address, (x, y, v, out))
 
     return call_4
@@ -83,7 +87,7 @@ def _is_vector(types: ModuleType, array: NumbaType) -> bool:
 
 
 @lru_cache(maxsize=2)
-def from_python(count: int) -> Any:
+def from_python(count: int) -> Callable[..., None]:
     """``call(address, *arrays)`` for callers in Python: checks the arrays, one short dispatch."""
     numba = internal("numba")
     vector = numba.float64[::1]
@@ -91,9 +95,9 @@ def from_python(count: int) -> Any:
     return compiled(entry, numba.void(numba.int64, *[vector] * count))
 
 
-def _enter_3(address: Any, x: Vector, y: Vector, out: Vector) -> None:
+def _enter_3(address: Evaluation, x: Vector, y: Vector, out: Vector) -> None:
     evaluate(address, x, y, out)
 
 
-def _enter_4(address: Any, x: Vector, y: Vector, v: Vector, out: Vector) -> None:
+def _enter_4(address: Product, x: Vector, y: Vector, v: Vector, out: Vector) -> None:
     multiply(address, x, y, v, out)

@@ -16,11 +16,15 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.oracles.convention import FIELDS, VERSION, OracleSet
 from bilevel_verify.oracles.notices import say_once
 from bilevel_verify.oracles.store import store
+
+if TYPE_CHECKING:
+    from numba.core.dispatcher import Dispatcher
+    from numba.core.types import Type as NumbaType
 
 PLAIN_VARIABLE = "BILEVEL_VERIFY_PLAIN"
 """Environment variable: anything but empty or 0 forces plain Python."""
@@ -69,7 +73,7 @@ def toolkit_fingerprint() -> str:
     return digest.hexdigest()
 
 
-def _processor() -> Any:
+def _processor() -> tuple[object, ...]:
     """What numba's own cache keys on: target triple, processor and its features, and the flags that change code."""
     config = internal("numba.core.config")
     cpu_target = internal("numba.core.registry").cpu_target
@@ -87,13 +91,13 @@ def digest_of(*parts: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def oracle_set_type() -> Any:
+def oracle_set_type() -> NumbaType:
     """numba type of a compiled :class:`OracleSet`, for explicit signatures of solver loops."""
     types = internal("numba.core.types")
     return types.NamedUniTuple(types.int64, len(FIELDS), OracleSet)
 
 
-def compile_cached(function: Callable[..., Any], signature: Any, key: str) -> Any:
+def compile_cached(function: Callable[..., object], signature: object, key: str) -> Dispatcher:
     """Compile a function for one signature, or load its machine code.
 
     Parameters
@@ -112,7 +116,7 @@ def compile_cached(function: Callable[..., Any], signature: Any, key: str) -> An
     return dispatcher
 
 
-def part(function: Callable[..., Any], inline: bool = False) -> Any:
+def part(function: Callable[..., object], inline: bool = False) -> Callable[..., Any]:
     """A function that is compiled as a part of others: no way in from Python, so less to compile."""
     options = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return internal("numba").njit(**options, forceinline=inline)(function)

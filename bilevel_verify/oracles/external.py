@@ -72,7 +72,7 @@ class ExternalProblem:
         """Everything is allowed."""
         return -math.inf, math.inf
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name == "around" or self.around is None:
             raise AttributeError(f"a problem without a formula has no {name}")
         return getattr(self.around, name)

@@ -25,6 +25,7 @@ from bilevel_verify.oracles.programs import Programs, direction_block, result_bl
 from bilevel_verify.symbolic.generate import Source
 
 if TYPE_CHECKING:
+    from bilevel_verify.oracles.convention import Vector
     from bilevel_verify.oracles.machine import CompiledOracle
 
 Oracle = Callable[..., None]
@@ -228,7 +229,7 @@ def _machine_code(
 def plain_stub(field: str) -> Oracle:
     """Stands for an oracle that was not asked for; says so when it is called all the same."""
 
-    def stub(*arguments: Any) -> None:
+    def stub(*arguments: object) -> None:
         raise ParameterError(f"the oracle {field} was not asked for when the oracle set was made")
 
     return stub
@@ -241,9 +242,9 @@ def compiled_stub(field: str) -> Any:
     return machine.load_oracle(key, field) or machine.compile_oracle(function, key, field)
 
 
-def _no_evaluation(x: Any, y: Any, out: Any) -> None:
+def _no_evaluation(x: Vector, y: Vector, out: Vector) -> None:
     out[0] = np.nan
 
 
-def _no_product(x: Any, y: Any, v: Any, out: Any) -> None:
+def _no_product(x: Vector, y: Vector, v: Vector, out: Vector) -> None:
     out[0] = np.nan

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 Found = TypeVar("Found")
-Notice = Callable[[tuple[Any, ...]], None]
+Notice = Callable[[tuple[object, ...]], None]
 CURVATURE = {
     "bilevel": "L_g",
     "minimax": "ell",
@@ -56,7 +56,7 @@ class _Window:
     def __init__(self, asked: Oracles, notice: Notice | None) -> None:
         self.__look = _looking(asked, notice)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("_"):  # a copy in the making has no slots yet
             raise AttributeError(name)
         return self.__look(name)

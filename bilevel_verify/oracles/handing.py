@@ -14,12 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from bilevel_verify.oracles.compiling import internal
 from bilevel_verify.oracles.jit import compiled_as
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llvmlite.ir import IRBuilder, Value
+    from numba.core.types import Type as NumbaType
+    from numba.core.typing.context import BaseContext
+    from numba.core.typing.templates import Signature
 
 T = TypeVar("T")
 
@@ -44,7 +52,7 @@ class Numbers(NamedTuple):
     address: int
 
 
-def handed(array: Any) -> Any:
+def handed(array: np.ndarray) -> Numbers | Integers | Vectors:
     """What a compiled loop takes for an array: floats of one dimension are numbers, of more dimensions vectors."""
     address = array.__array_interface__["data"][0]
     if array.ndim == 1:
@@ -98,9 +106,9 @@ def entry_of(function: Any) -> Callable[..., Any]:
     return entry
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """The intrinsics, made when something is compiled."""
-    makers: dict[str, Callable[[], Any]] = {
+    makers: dict[str, Callable[[], object]] = {
         "rows_by_name": _rows_by_name,
         "rows_of_layer": _rows_of_layer,
         "row_at": _row_at,
@@ -112,7 +120,7 @@ def __getattr__(name: str) -> Any:
     return makers[name]()
 
 
-def _row_type(block: Any) -> Any:
+def _row_type(block: object) -> NumbaType | None:
     """Type of what :func:`named` finds in a block; None if it is none."""
     types = internal("numba.core.types")
     kind = getattr(block, "instance_class", None)
@@ -155,7 +163,7 @@ def _rows_by_name() -> Any:
         return context.make_tuple(builder, found, rows)
 
     @internal("numba.extending").intrinsic  # type: ignore[untyped-decorator]
-    def rows_by_name(typing_context: Any, kind: Any, block: Any) -> Any:
+    def rows_by_name(typing_context: BaseContext, kind: NumbaType, block: NumbaType) -> object:
         found = _named_type(kind, block)
         return None if found is None else (found(kind, block), generate)
 
@@ -174,7 +182,7 @@ def _rows_of_layer() -> Any:
         return context.make_tuple(builder, found, rows)
 
     @internal("numba.extending").intrinsic  # type: ignore[untyped-decorator]
-    def rows_of_layer(typing_context: Any, kind: Any, block: Any, place: Any) -> Any:
+    def rows_of_layer(typing_context: BaseContext, kind: NumbaType, block: NumbaType, place: NumbaType) -> object:
         found = _named_type(kind, block)
         return None if found is None else (found(kind, block, types.intp), generate)
 
@@ -182,12 +190,12 @@ def _rows_of_layer() -> Any:
 
 
 @lru_cache(maxsize=1)
-def _row_at() -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _row_at() -> Callable[..., object]:
+    def generate(context: BaseContext, builder: IRBuilder, signature: Signature, args: Sequence[Value]) -> object:
         return _entry(context, builder, signature.return_type, *args)
 
     @internal("numba.extending").intrinsic  # type: ignore[untyped-decorator]
-    def row_at(typing_context: Any, block: Any, place: Any) -> Any:
+    def row_at(typing_context: BaseContext, block: NumbaType, place: NumbaType) -> object:
         element = _row_type(block)
         return None if element is None else (element(block, internal("numba.core.types").intp), generate)
 
@@ -213,18 +221,28 @@ def _called_at(address: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _address_call_2() -> Any:
+def _address_call_2() -> Callable[..., object]:
     @internal("numba.extending").intrinsic  # type: ignore[untyped-decorator]
-    def at_address(typing_context: Any, address: Any, a: Any, b: Any) -> Any:
+    def at_address(typing_context: BaseContext, address: NumbaType, a: NumbaType, b: NumbaType) -> object:
         return _called_at(address, (a, b))
 
     return at_address
 
 
 @lru_cache(maxsize=1)
-def _address_call_7() -> Any:
+def _address_call_7() -> Callable[..., object]:
     @internal("numba.extending").intrinsic  # type: ignore[untyped-decorator]
-    def at_address(typing_context: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any) -> Any:
+    def at_address(
+        typing_context: BaseContext,
+        address: NumbaType,
+        a: NumbaType,
+        b: NumbaType,
+        c: NumbaType,
+        d: NumbaType,
+        e: NumbaType,
+        f: NumbaType,
+        g: NumbaType,
+    ) -> object:
         return _called_at(address, (a, b, c, d, e, f, g))
 
     return at_address

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from bilevel_verify.oracles.compiling import compile_cached, digest_of, part
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 _MARKED: set[Any] = set()
 _INLINED: set[Any] = set()
@@ -36,7 +36,7 @@ def inlined(function: F) -> F:
     return loop(function)
 
 
-def compiled_as(replacement: Any) -> Callable[[F], F]:
+def compiled_as(replacement: object) -> Callable[[F], F]:
     """Decorator: compiled code calls ``replacement`` (something numba knows, such as ``math.sqrt``) instead.
 
     A text ``"module:attribute"`` is looked up when something is compiled.
@@ -112,7 +112,7 @@ def _code_text(code: CodeType) -> str:
     return repr((code.co_code, constants, code.co_names, code.co_varnames, code.co_exceptiontable))
 
 
-def _copy(function: Callable[..., Any]) -> FunctionType:
+def _copy(function: Callable[..., object]) -> FunctionType:
     """The same code with marked globals replaced by their twins."""
     assert isinstance(function, FunctionType)
     replaced = {}
@@ -130,14 +130,14 @@ def _copy(function: Callable[..., Any]) -> FunctionType:
     return twin
 
 
-def _resolve(replacement: Any) -> Any:
+def _resolve(replacement: object) -> object:
     if not isinstance(replacement, str):
         return replacement
     module, attribute = replacement.split(":")
     return getattr(import_module(module), attribute)
 
 
-def _is_marked(value: Any) -> bool:
+def _is_marked(value: object) -> bool:
     return isinstance(value, FunctionType) and value in _MARKED
 
 

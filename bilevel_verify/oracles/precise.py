@@ -14,6 +14,7 @@ from bilevel_verify.problems.problem import Problem
 
 if TYPE_CHECKING:
     import mpmath
+    from numpy.typing import NDArray
 
 DISTURBANCE = "1e-30"
 """How far off disturbed numbers are at least, in units of their size, of 1 where that is less."""
@@ -37,7 +38,13 @@ class PreciseOracles(Oracles):
         """g(x, y)."""
         return self._ask("value_g", x, y)[0]
 
-    def _ask(self, field: str, x: Any, y: Any, v: Any | None = None) -> Any:
+    def _ask(
+        self,
+        field: str,
+        x: Any,
+        y: Any,
+        v: Any | None = None,
+    ) -> Any:
         import mpmath
 
         lengths = self.programs.ranges
@@ -55,11 +62,17 @@ class PreciseOracles(Oracles):
 class DisturbedOracles(PreciseOracles):
     """The same, each answer off by less than floats of any kind resolve: a solver that rounds does not notice."""
 
-    def _ask(self, field: str, x: Any, y: Any, v: Any | None = None) -> Any:
+    def _ask(
+        self,
+        field: str,
+        x: Any,
+        y: Any,
+        v: Any | None = None,
+    ) -> Any:
         return off(super()._ask(field, x, y, v), int(self.counts_array.sum()))
 
 
-def off(numbers: Any, turn: int) -> Any:
+def off(numbers: Sequence[mpmath.mpf], turn: int) -> NDArray[np.object_]:
     """The numbers, each by another multiple of :data:`DISTURBANCE` too large."""
     import mpmath
 
@@ -67,7 +80,7 @@ def off(numbers: Any, turn: int) -> Any:
     return np.array([number + step * (place + 1) * max(1, abs(number)) for place, number in enumerate(numbers)], object)
 
 
-def _numbers(value: Sequence[Any], length: int, name: str) -> list[float | mpmath.mpf]:
+def _numbers(value: Sequence[float | mpmath.mpf], length: int, name: str) -> list[float | mpmath.mpf]:
     entries = list(value)
     if len(entries) != length:
         raise ParameterError(f"{name} has {len(entries)} entries; the problem has {length}")

@@ -72,7 +72,7 @@ class Programs:
             self._digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         return self._digest
 
-    def parts(self, which: str) -> tuple[Any, list[tuple[Any, DataSum]]]:
+    def parts(self, which: str) -> tuple[sympy.Expr, list[tuple[sympy.Expr, DataSum]]]:
         """``f`` or ``g`` without its data sums, and those with their factors."""
         if which not in self._parts:
             expression = self.expression(which)

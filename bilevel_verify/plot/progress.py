@@ -123,8 +123,8 @@ def convergence(
     eps: object = None,
     *,
     against: str = "calls",
-    axes: Any = None,
-    **options: Any,
+    axes: object = None,
+    **options: object,
 ) -> Any:
     """Gap and gradient norm of one or several methods, both from truth, on logarithmic axes.
 

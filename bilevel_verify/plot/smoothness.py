@@ -33,7 +33,7 @@ def curvature(
     *,
     paper: str | None = None,
     count: int | None = None,
-    axes: Any = None,
+    axes: object = None,
 ) -> Any:
     """The quantity whose largest (of ``mu``: smallest) value is the constant, at every point of a window.
 

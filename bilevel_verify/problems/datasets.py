@@ -45,7 +45,7 @@ def _standard(table: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([scaled, np.ones(len(scaled))])
 
 
-def _signs(target: object) -> Any:
+def _signs(target: object) -> NDArray[np.float64]:
     return 2.0 * np.asarray(target) - 1.0
 
 

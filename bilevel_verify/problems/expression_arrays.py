@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import sympy
@@ -43,7 +42,7 @@ def _times(a: sympy.Expr, b: sympy.Expr) -> sympy.Expr:
     return a * b
 
 
-def add(a: NDArray[np.object_], b: sympy.Symbol) -> Any:
+def add(a: NDArray[np.object_], b: sympy.Symbol) -> sympy.Expr | NDArray[np.object_]:
     """``a + b`` of two numbers, or of two arrays of one shape.
 
     Raises
@@ -55,7 +54,7 @@ def add(a: NDArray[np.object_], b: sympy.Symbol) -> Any:
     return a + b
 
 
-def multiply(a: Any, b: Any) -> object:
+def multiply(a: sympy.Expr | NDArray[np.object_], b: sympy.Expr | NDArray[np.object_]) -> object:
     """``a b`` where at most one is an array.
 
     Raises

@@ -35,7 +35,7 @@ class ProblemFamily:
     build: Callable[[Mapping[str, Any]], Problem] = field(repr=False, compare=False)
     title: str = ""
 
-    def at(self, **letters: Any) -> Problem:
+    def at(self, **letters: object) -> Problem:
         """The member with these letters; letters that the family does not need are allowed and ignored.
 
         Raises

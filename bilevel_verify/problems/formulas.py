@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sympy
 
@@ -152,7 +152,7 @@ class FormulaReader:
         """A formula as text of the expression language, whichever way it was typed."""
         return language.to_text(self.parse(text)) if is_latex(text) else text
 
-    def _expression(self, field: str, value: Any) -> sympy.Expr:
+    def _expression(self, field: str, value: float | sympy.Expr) -> sympy.Expr:
         if isinstance(value, float):
             if not math.isfinite(value):
                 raise ProblemError(f"{field} is {value}; it must be finite")

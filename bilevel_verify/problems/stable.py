@@ -26,7 +26,7 @@ class _Rewriter:
         self.known: dict[Any, Any] = {}
         self.unchanged: set[Any] = set()
 
-    def visit(self, node: Any) -> Any:
+    def visit(self, node: sympy.Expr) -> sympy.Expr:
         if not node.args:
             return node
         if node in self.unchanged:
@@ -94,7 +94,7 @@ def _shifted(exponents: list[object]) -> object:
     return shift + _logarithm(sympy.log(sympy.Add(*(sympy.exp(e - shift) for e in exponents)), evaluate=False))
 
 
-def _softplus_in_parts(node: Any) -> object:
+def _softplus_in_parts(node: sympy.Expr) -> object:
     """``max(t, 0) + log(1 + e^-|t|) -> softplus(t)``, each with the same factor: the kinks of the parts cancel."""
     terms = dict(term.as_coeff_Mul()[::-1] for term in node.args)
     for tail, factor in [*terms.items()]:
@@ -106,7 +106,7 @@ def _softplus_in_parts(node: Any) -> object:
     return node
 
 
-def _minus_absolute(t: Any) -> bool:
+def _minus_absolute(t: sympy.Expr) -> bool:
     """``t = -|u|``, held as ``-1 * |u|``."""
     return isinstance(-t, atoms.abspow) and (-t).parameters[0] == 1
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sympy
 from sympy.printing.str import StrPrinter
 
@@ -14,16 +12,16 @@ class _Text(StrPrinter):  # type: ignore[misc]
     def _print_And(self, expr: sympy.logic.boolalg.Boolean) -> str:
         return "(" + " and ".join(self._print(a) for a in sorted(expr.args, key=sympy.default_sort_key)) + ")"
 
-    def _print_Or(self, expr: Any) -> str:
+    def _print_Or(self, expr: sympy.Basic) -> str:
         return "(" + " or ".join(self._print(a) for a in sorted(expr.args, key=sympy.default_sort_key)) + ")"
 
-    def _print_Not(self, expr: Any) -> str:
+    def _print_Not(self, expr: sympy.Basic) -> str:
         return f"(not {self._print(expr.args[0])})"
 
     def _print_Relational(self, expr: sympy.logic.boolalg.Boolean) -> str:
         return f"({self._print(expr.lhs)} {expr.rel_op} {self._print(expr.rhs)})"
 
-    def _print_ceiling(self, expr: Any) -> str:
+    def _print_ceiling(self, expr: sympy.Basic) -> str:
         return f"ceil({self._print(expr.args[0])})"
 
     def _print_Float(self, expr: sympy.Expr) -> str:

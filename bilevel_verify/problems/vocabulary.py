@@ -59,7 +59,7 @@ def _nodes(expression: sympy.Expr, most: int) -> int:
     return sum(1 for _ in islice(sympy.preorder_traversal(expression), most))
 
 
-def minimum(*values: Any) -> sympy.Expr:
+def minimum(*values: sympy.Expr) -> sympy.Expr:
     """``min`` by the same atom."""
     return -maximum(*(-v for v in values))
 

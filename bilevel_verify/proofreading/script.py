@@ -177,7 +177,7 @@ def script_of(defect: Defect, paper: Paper | None) -> str:
     return ""
 
 
-def literal(node: Any) -> Any:
+def literal(node: object) -> Any:
     """A tree as nested tuples: what it is, then its parts; columns are left out."""
     if isinstance(node, Fraction):
         return int(node) if node.denominator == 1 else str(node)

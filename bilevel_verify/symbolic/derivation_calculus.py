@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from functools import lru_cache
-from typing import Any
 
 import sympy
 
@@ -70,7 +69,7 @@ def _borders(node: sympy.Expr) -> set[sympy.Expr]:
     return {b if not b.could_extract_minus_sign() else -b for b in found}
 
 
-Point = dict[Any, Any]
+Point = dict[sympy.Symbol, sympy.Expr]
 
 
 def _disagree(node: sympy.Expr, ends: tuple[Point, Point] | None) -> bool:

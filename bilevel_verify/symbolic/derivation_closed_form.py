@@ -104,7 +104,7 @@ def _odd_root(equation: sympy.Expr, unknown: sympy.Symbol) -> sympy.Expr | None:
     return S.Zero if equation.free_symbols == {unknown} and equation.subs(unknown, 0) == 0 else None
 
 
-def _cardano(polynomial: Any, right: sympy.Symbol) -> sympy.Expr:
+def _cardano(polynomial: sympy.Poly, right: sympy.Symbol) -> sympy.Expr:
     """Real root of ``a y^3 + b y = c`` with ``a b > 0`` (increasing, hence unique)."""
     a, squared, b, constant = (polynomial.coeff_monomial(polynomial.gen**k) for k in (3, 2, 1, 0))
     if polynomial.degree() != 3 or squared != 0 or not (b / a).is_positive:

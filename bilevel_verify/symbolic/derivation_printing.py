@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 import sympy
 from sympy.printing.latex import LatexPrinter
@@ -13,6 +13,9 @@ from sympy.printing.str import StrPrinter
 
 from bilevel_verify.atoms.functions import AtomFunction, logsumexp
 from bilevel_verify.symbolic.derivatives import Derivatives
+
+if TYPE_CHECKING:
+    from xml.dom.minidom import Element
 
 MAXIMUM_PRINTED = 800
 """Operations above which a quantity is printed by its defining formula instead of its entries."""
@@ -76,7 +79,7 @@ class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
     def _print_Symbol(self, sym: sympy.Symbol, style: str = "plain") -> object:
         return super()._print_Symbol(sympy.Symbol("lambda") if sym.name == "lam" else sym, style)
 
-    def _named(self, name: str, arguments: tuple[object, ...], order: int, lower: tuple[object, ...]) -> Any:
+    def _named(self, name: str, arguments: tuple[object, ...], order: int, lower: tuple[object, ...]) -> Element:
         row = self.dom.createElement("mrow")
         head = self.dom.createElement("mi")
         head.appendChild(self.dom.createTextNode(name + "′" * order))
@@ -94,18 +97,18 @@ class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
         row.appendChild(fence)
         return row
 
-    def _operator(self, text: str) -> Any:
+    def _operator(self, text: str) -> Element:
         element = self.dom.createElement("mo")
         element.appendChild(self.dom.createTextNode(text))
         return element
 
-    def _print_AtomFunction(self, expr: Any) -> object:
+    def _print_AtomFunction(self, expr: AtomFunction) -> object:
         name = {"sigmoid": "σ", "psi": "ψ", "sgnpow": "sgn"}.get(expr.atom, expr.atom)
         if expr.atom in ("abspow", "pluspow", "sgnpow"):
             return self._print_power(expr)
         return self._named(name, (expr.argument,), expr.order, expr.parameters)
 
-    def _print_power(self, expr: Any) -> object:
+    def _print_power(self, expr: AtomFunction) -> object:
         p, t = expr.parameters[0], expr.argument
         row = self.dom.createElement("mrow")
         if expr.atom == "sgnpow":
@@ -129,7 +132,7 @@ class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
         row.appendChild(body)
         return row
 
-    def _print_logsumexp(self, expr: Any) -> object:
+    def _print_logsumexp(self, expr: AtomFunction) -> object:
         return self._named("lse", expr.args, 0, ())
 
 

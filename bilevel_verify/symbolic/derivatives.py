@@ -174,7 +174,7 @@ class Derivatives:
     # -- penalty function -----------------------------------------------------------------------------------------
 
     @cached_property
-    def penalty(self) -> Any:
+    def penalty(self) -> sympy.Expr:
         """``L_lam(x; y, w) = f(x, y) + lam (g(x, y) - g(x, w))``."""
         self._needs_penalty("penalty")
         g = self.function("g")
@@ -310,7 +310,7 @@ def _explicit(value: sympy.Expr | sympy.MatrixBase) -> bool:
     return isinstance(value, sympy.MatrixBase)
 
 
-def _product(*factors: Any) -> sympy.Expr | sympy.MatrixBase:
+def _product(*factors: sympy.Expr | sympy.MatrixBase) -> sympy.Expr | sympy.MatrixBase:
     if all(_explicit(f) for f in factors):
         result = factors[0]
         for factor in factors[1:]:
@@ -319,7 +319,7 @@ def _product(*factors: Any) -> sympy.Expr | sympy.MatrixBase:
     return sympy.MatMul(*factors)
 
 
-def _sum(*terms: Any) -> sympy.Expr | sympy.MatrixBase:
+def _sum(*terms: sympy.Expr | sympy.MatrixBase) -> sympy.Expr | sympy.MatrixBase:
     if all(_explicit(t) for t in terms):
         result = terms[0]
         for term in terms[1:]:

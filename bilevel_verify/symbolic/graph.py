@@ -220,7 +220,7 @@ def reachable(instructions: list[Instruction] | tuple[Instruction, ...], outputs
     return needed
 
 
-def _key(instruction: Instruction) -> Any:
+def _key(instruction: Instruction) -> tuple[object, ...]:
     """Content of an instruction; sums and products are equal up to order."""
     args = instruction.args
     if instruction.op in ("add", "mul", "max", "min", "and", "or", "eq"):

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bilevel_verify.symbolic.generate import Source, Writer
 from bilevel_verify.symbolic.graph import ZERO
 from bilevel_verify.symbolic.lower import lower
 from bilevel_verify.symbolic.program import Program
 
+if TYPE_CHECKING:
+    import sympy
+
 SPARSE = 0.3
 """Fill below which a matrix is stored by entries."""
 
-Matrix = dict[tuple[int, int], Any]
+Matrix: TypeAlias = "dict[tuple[int, int], Fraction | sympy.Expr]"
 Block = tuple[str, Sequence[int]]
 """Name of an array argument, and the variables it holds."""
 

@@ -149,7 +149,7 @@ class _Square:
     def ncols(self) -> int:
         return max(2, int(self.matrix.ncols()))
 
-    def tolist(self) -> list[list[Any]]:
+    def tolist(self) -> list[list[flint.arb]]:
         return list(self.matrix.tolist())
 
 
@@ -157,7 +157,7 @@ def _square(matrix: object) -> _Square:
     return _Square(matrix)
 
 
-def _mpf(ball: flint.arb) -> tuple[Any, Any]:
+def _mpf(ball: flint.arb) -> tuple[mpmath.mpf, mpmath.mpf]:
     import mpmath
 
     def exact(number: flint.arb) -> mpmath.mpf:

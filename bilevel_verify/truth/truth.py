@@ -353,7 +353,7 @@ class Truth:
             return conic_f(self.problem, self.simple.solutions)
         return conic_phi(self.problem, self.points, *self.range_of_x)
 
-    def summary(self, x: ArrayLike | None = None) -> list[dict[str, Any]]:
+    def summary(self, x: ArrayLike | None = None) -> list[dict[str, object]]:
         """Rows for a report: quantity, value, error, certainty, method, attained; a failure is a row with its reason.
 
         Parameters

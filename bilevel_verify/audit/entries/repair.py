@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.theorems.rewrite import moved_limit, negated, with_child
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ONE, TWO = tree.Number(Fraction(1)), tree.Number(Fraction(2))
 FACTORS = tuple(Fraction(*p) for p in ((11, 10), (5, 4), (3, 2), (2, 1), (3, 1), (4, 1), (6, 1), (10, 1), (100, 1)))
@@ -113,7 +116,7 @@ def _nearest_first(
         return found
     points = sample_points(start, seed)
 
-    def sides(candidate: Candidate) -> list[Any]:
+    def sides(candidate: Candidate) -> list[NDArray[np.float64]]:
         claim = claim_of(candidate)
         return [np.broadcast_to(np.asarray(evaluate(n, points), float), (SAMPLE,)) for n in (claim.left, claim.right)]
 

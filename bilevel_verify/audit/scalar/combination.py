@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TypeAlias
 
 import sympy
-from sympy.polys.fields import field
+from sympy.polys.fields import FracElement, field
+from sympy.polys.rings import PolyElement
 
 from bilevel_verify.language import tree
 
 FIELD, LETTER = field("x", sympy.QQ)
-Rational = Any
+Rational: TypeAlias = FracElement
 """An element of ``FIELD``, with ``numer`` and ``denom`` in its ring."""
-Polynomial = Any
+Polynomial: TypeAlias = PolyElement
 DEGREE = 64
 """Largest exponent of a power that is written out."""
 

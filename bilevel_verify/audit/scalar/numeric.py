@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bilevel_verify.errors import ExpressionError
 from bilevel_verify.language import tree
@@ -15,7 +14,7 @@ from bilevel_verify.numbers.floats import Numpy
 from bilevel_verify.numbers.rounding import nearest
 from bilevel_verify.numbers.trees import Bound, Evaluate, TreeEvaluator
 
-Array = NDArray[Any]
+Array: TypeAlias = np.ndarray
 Points = Mapping[str, Array]
 TERM_LIMIT = 3_000
 NEAR = 1e-9
@@ -36,22 +35,22 @@ def evaluate(node: tree.Node, points: Points) -> Array:
 class _Reals(Numpy):
     """Arrays of points as trees want them."""
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: object) -> np.float64:
         return np.float64(nearest(value))
 
     def named(self, name: str) -> Array:
         return np.asarray({"pi": np.pi, "E": np.e, "oo": np.inf}[name])
 
-    def raised(self, a: Any, exponent: Any) -> Any:
+    def raised(self, a: Array, exponent: Array) -> Array:
         return np.power(np.asarray(a, float), exponent)
 
-    def maximum(self, a: Any, b: Any) -> Any:
+    def maximum(self, a: Array, b: Array) -> Array:
         return np.maximum(a, b)
 
-    def minimum(self, a: Any, b: Any) -> Any:
+    def minimum(self, a: Array, b: Array) -> Array:
         return np.minimum(a, b)
 
-    def compare(self, op: str, a: Any, b: Any) -> Any:
+    def compare(self, op: str, a: Array, b: Array) -> Array:
         return np.abs(a - b) <= NEAR * (np.abs(a) + np.abs(b)) if op == "eq" else super().compare(op, a, b)
 
     def integer(self, value: object, what: str) -> int:
@@ -63,7 +62,7 @@ class _Samples(TreeEvaluator[Array, Array]):
 
     error, lazy, typed = ExpressionError, True, False
 
-    def modulo(self, left: Any, right: Any) -> Any:
+    def modulo(self, left: Array, right: Array) -> Array:
         return np.mod(left, right)
 
     def over_range(self, node: tree.Call, index: str, low: tree.Node, high: tree.Node) -> Evaluate[Array]:
@@ -71,7 +70,7 @@ class _Samples(TreeEvaluator[Array, Array]):
         body, start, stop = (self.compile(part) for part in (node.arguments[0], low, high))
         first = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}.get(node.function)
 
-        def run(bound: Bound[Array]) -> Any:
+        def run(bound: Bound[Array]) -> Array:
             ends = np.broadcast_arrays(np.ceil(start(bound)), np.floor(stop(bound)))
             if first is None or not np.all(np.isfinite(ends)):
                 return np.full(ends[0].shape, np.nan)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
 from math import lcm
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.audit.scalar.calculus import numeric_ends
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
@@ -30,6 +30,9 @@ from bilevel_verify.audit.scalar.work import spend
 from bilevel_verify.language import tree
 from bilevel_verify.numbers.rounding import ball, precision
 from bilevel_verify.theorems.card_parts import Expression
+
+if TYPE_CHECKING:
+    from sympy.polys.rings import PolyElement
 
 ENGINE = "rolle"
 LOGARITHMS = 5
@@ -269,7 +272,7 @@ def _near(value: Rational, where: Range, *, upper: bool) -> int:
     return signs[0] * signs[1]
 
 
-def _polynomial(poly: Any, where: Range, upper: bool) -> Series:
+def _polynomial(poly: PolyElement, where: Range, upper: bool) -> Series:
     """A polynomial in t -> 0+ with ``x = low + t``, ``high - t`` or ``1/t``."""
     terms = {power: Fraction(int(c.numerator), int(c.denominator)) for (power,), c in poly.terms()}
     end = where.high if upper else where.low
@@ -314,7 +317,7 @@ def _logarithm(inner: object, where: Range, upper: bool, last: int) -> tuple[int
     return order, first, {k: c for k, c in tail.items() if c}
 
 
-def _value(poly: Any, at: Fraction) -> Fraction:
+def _value(poly: PolyElement, at: Fraction) -> Fraction:
     found = Fraction(0)
     for (power,), c in poly.terms():
         found += Fraction(int(c.numerator), int(c.denominator)) * at**power

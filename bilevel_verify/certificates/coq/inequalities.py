@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_check.ring import Poly, number
 from bilevel_check.rules import Proof, element_of, goal_of
@@ -10,6 +10,9 @@ from bilevel_check.terms import Tree, tree
 from bilevel_verify.certificates.coq.script import ZERO
 from bilevel_verify.certificates.coq.trees import Trees
 from bilevel_verify.certificates.coq.words import NotWritten
+
+if TYPE_CHECKING:
+    pass
 
 SIGN = {">=": "<=", ">": "<", "==": "="}
 
@@ -77,7 +80,7 @@ class Inequalities:
         proof = f"apply ({rule} {texts[0]} {texts[1]} ({total})); [{sign} | {equality} | {last}]."
         return [script.assertion(ZERO[op].format(texts[0]), proof)]
 
-    def known(self, script: Trees, goal: Any) -> list[str]:
+    def known(self, script: Trees, goal: object) -> list[str]:
         return [script.know(*element_of(script.at, goal))]
 
     # ---- powers, logarithms, numbers --------------------------------------------------------------------------------
@@ -117,7 +120,7 @@ class Inequalities:
                  f"apply {back}; exact {raw}].")  # fmt: skip
         return script.assertion(ZERO[op].format(text), proof)
 
-    def raised(self, script: Trees, goal: Any, exponent: Any) -> list[str]:
+    def raised(self, script: Trees, goal: object, exponent: object) -> list[str]:
         op, small, large = goal_of(goal)
         at, e = script.at, tree(exponent)
         value = at.of(e)
@@ -169,7 +172,7 @@ class Inequalities:
                                f"pose proof (ln_below {shown}); lra.")  # fmt: skip
         return [script.fact(("log", node), ("+", node, -1), ">=", raw)]
 
-    def numbers(self, script: Trees, goal: Any, ranges: object = None, splits: object = None) -> list[str]:
+    def numbers(self, script: Trees, goal: object, ranges: object = None, splits: object = None) -> list[str]:
         if ranges or splits:
             raise NotWritten("boxes")
         op, small, large = goal_of(goal)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_check.context import Context
 from bilevel_check.ring import names, number
@@ -17,6 +17,9 @@ from bilevel_verify.certificates.coq.script import ZERO, Generators
 from bilevel_verify.certificates.coq.trees import Trees
 from bilevel_verify.certificates.coq.words import NotWritten, Words, on_a_line
 from bilevel_verify.certificates.draft import determined, listed
+
+if TYPE_CHECKING:
+    pass
 
 PRELUDE, SUMS = (
     files("bilevel_verify.certificates.coq").joinpath(name).read_text(encoding="utf-8")
@@ -142,7 +145,7 @@ class Run(Inequalities):
             return self._floor(script, goal, large if low == "floor" else small)
         return super().known(script, goal)
 
-    def _floor(self, script: Trees, goal: Any, value: Tree) -> list[str]:
+    def _floor(self, script: Trees, goal: object, value: Tree) -> list[str]:
         x, (p, op) = script.at.of(value), element_of(script.at, goal)
         script.ensure(x)
         text, shown, integral = script.text(x), script.text(p), script.at.integral(x)
@@ -153,7 +156,7 @@ class Run(Inequalities):
         step = f"replace {shown} with {gap} by ({script.same(shown, text)}); exact {name}."
         return [script.assertion(ZERO[op].format(shown), step)]
 
-    def whole(self, script: Trees, goal: Any) -> list[str]:
+    def whole(self, script: Trees, goal: object) -> list[str]:
         element, op = element_of(script.at, goal)
         name, text = script.know(element, op), script.text(element)
         less = script.text(element - number(1))
@@ -168,7 +171,7 @@ class Run(Inequalities):
 
     # ---- cases, induction, sums -------------------------------------------------------------------------------------
 
-    def _branch(self, script: Trees, inside: Trees, lines: list[Any], goal: Any) -> str:
+    def _branch(self, script: Trees, inside: Trees, lines: Sequence[object], goal: object) -> str:
         """The lines of one case, up to the goal."""
         raw = dict(self.raw)
         self.lines(inside, lines)
@@ -176,7 +179,7 @@ class Run(Inequalities):
         self.raw, script.changed = raw, script.changed | inside.changed
         return "{ " + "\n".join(inside.lines) + " }"
 
-    def _concluded(self, script: Trees, goal: Any, proof: str) -> list[str]:
+    def _concluded(self, script: Trees, goal: object, proof: str) -> list[str]:
         self.raw[goal_of(goal)] = script.assertion(script.words.relation(goal, tree), proof)
         return []
 
@@ -257,7 +260,7 @@ class Run(Inequalities):
         raw = script.assertion(shown, proof)
         return [script.fact(small, large, op, raw)]
 
-    def last_term(self, script: Trees, total: Any) -> list[str]:
+    def last_term(self, script: Trees, total: object) -> list[str]:
         node = tree(total)
         _, (body, name, low, high) = split(node)
         index, at = str(name), script.at
@@ -279,7 +282,7 @@ class Run(Inequalities):
         return [script.assertion(f"{target} = 0", f"apply (eq_trans (y := {shown[0]} - {shown[1]} - {shown[2]})); "
                                  f"[{step}{script.same(step, target)} | rewrite {raw}; ring].")]  # fmt: skip
 
-    def no_term(self, script: Trees, total: Any) -> list[str]:
+    def no_term(self, script: Trees, total: object) -> list[str]:
         node = tree(total)
         _, (_, _, low, high) = split(node)
         name = script.know(script.at.of(low) - script.at.of(high), ">")

@@ -53,7 +53,7 @@ def data_of_formula(expression: sympy.Expr) -> Any:
         raise NotStated(str(error)) from None
 
 
-def _in_words(data: Any) -> Any:
+def _in_words(data: object) -> Any:
     if not isinstance(data, list):
         return data
     return [WORDS.get(data[0], data[0]), *map(_in_words, data[1:])]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from flint import arb
 
@@ -78,7 +78,7 @@ Bound: TypeAlias = "trees.Bound[Value]"
 Evaluate: TypeAlias = "trees.Evaluate[Value]"
 
 
-def vector(numbers: Iterable[Any]) -> Vector:
+def vector(numbers: Iterable[object]) -> Vector:
     """Exact vector of floats (or whatever :func:`~bilevel_verify.numbers.rounding.ball` takes)."""
     return Vector(tuple(ball(number) for number in numbers))
 
@@ -194,7 +194,7 @@ def square_root(value: Value) -> Scalar:
     return arb(0).union(arb(number.upper()).sqrt())
 
 
-def as_scalar(value: Any) -> Scalar:
+def as_scalar(value: object) -> Scalar:
     """A scalar as it is, exact or not; vectors, matrices and answers are refused."""
     return value if type(value) in NUMBERS else scalar_ball(value)
 

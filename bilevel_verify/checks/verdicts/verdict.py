@@ -23,7 +23,7 @@ def judged_by(kind: str) -> Judged:
     return next((what for what in NOT_THE_RELATION if what == kind), "relation")
 
 
-def related(right: str | None, details: Mapping[str, Any] | None) -> str:
+def related(right: str | None, details: Mapping[str, object] | None) -> str:
     """A right side behind its sign, where a row has both; rows of earlier versions have the sign in the text."""
     op = (details or {}).get("op")
     return f"{op} {right}" if op and right else right or ""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.cli import output
+
+if TYPE_CHECKING:
+    pass
 
 DIGITS = 6
 

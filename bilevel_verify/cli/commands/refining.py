@@ -132,7 +132,7 @@ def _ended_after(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, *rest)
 
 
-def _is_tight(record: Mapping[str, Any]) -> bool:
+def _is_tight(record: Mapping[str, object]) -> bool:
     """Whether the two ends of a constant are near each other, or more work would not bring them nearer."""
     low, high = record.get("lower"), record.get("upper")
     if record.get("exact") or not isinstance(low, int | float) or not isinstance(high, int | float):
@@ -140,7 +140,7 @@ def _is_tight(record: Mapping[str, Any]) -> bool:
     return high - low <= TIGHT * max(abs(low), abs(high))
 
 
-def _better(record: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _better(record: Mapping[str, object], other: Mapping[str, object]) -> bool:
     """Whether a certified record is at least as sharp as another one."""
     value, old = record.get("value"), other.get("value")
     if not isinstance(old, int | float):

@@ -75,7 +75,7 @@ def show_certificates(said: dict[str, dict[str, object]], folder: str) -> None:
     output.line("\n".join(["", *lines_of(said, Path(folder))]))
 
 
-def truth_at(problem: Problem, x: Any) -> dict[str, object]:
+def truth_at(problem: Problem, x: object) -> dict[str, object]:
     """True quantities at x, each with its error bar and certificate; what does not exist says why (``error``)."""
     from bilevel_verify.truth import truth
 

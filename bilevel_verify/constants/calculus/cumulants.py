@@ -8,7 +8,7 @@ space it is the supremum as soon as the rows are affinely independent (every ``p
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
@@ -22,6 +22,9 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.jets import coefficients_of, jet_space
 from bilevel_verify.numbers.rounding import Array
+
+if TYPE_CHECKING:
+    from bilevel_verify.symbolic.program import Program
 
 ROWS = 4
 """Most rows for which the simplex is searched."""
@@ -87,7 +90,7 @@ def _entries(rows: Rows, k: int) -> Any:
     return program_of(out, list(free))
 
 
-def _ranges(program: Any, lo: Array, hi: Array) -> Interval:
+def _ranges(program: Program, lo: Array, hi: Array) -> Interval:
     """Ranges of the entries over boxes of probabilities, shape (boxes, entries): centred form met with the natural."""
     free = lo.shape[1]
     arithmetic = JetArithmetic(free, 1)

@@ -55,7 +55,7 @@ def _shape(term: Expr, variables: set[Symbol]) -> _Shape | None:
     weight, core = term.as_coeff_Mul()
     found: dict[Expr, tuple[dict[Symbol, Expr], Expr]] = {}
 
-    def collect(node: Any) -> None:
+    def collect(node: sympy.Expr) -> None:
         if node in found or not node.free_symbols & variables:
             return
         affine = _affine(node)
@@ -75,7 +75,7 @@ def _shape(term: Expr, variables: set[Symbol]) -> _Shape | None:
     return _Shape(weight, body, tuple(found[n][0] for n in ordered), tuple(found[n][1] for n in ordered))
 
 
-def _affine(node: Any) -> tuple[dict[Symbol, Expr], Expr] | None:
+def _affine(node: sympy.Expr) -> tuple[dict[Symbol, Expr], Expr] | None:
     """Coefficients and constant of a sum of numbers and rational multiples of symbols."""
     row: dict[Symbol, Expr] = {}
     shift: Expr = sympy.Integer(0)

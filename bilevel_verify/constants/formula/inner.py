@@ -89,7 +89,7 @@ def inner_of(rest: Expr, variables: Sequence[Symbol], fewest: bool = False) -> I
     return Inner(outer, symbols, program_of(outer, list(symbols)), weights, False, tuple(rows))
 
 
-def _with_forms(node: Any, variables: set[Symbol], forms: dict[Expr, Symbol]) -> Any:
+def _with_forms(node: sympy.Expr, variables: set[Symbol], forms: dict[Expr, Symbol]) -> sympy.Expr:
     """The same with every largest affine part that has two or more variables as one symbol."""
     inside = node.free_symbols & variables
     if len(inside) < 2 or not node.args:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import sympy
@@ -106,7 +105,7 @@ def _scale(body: sympy.Expr, t: sympy.Symbol) -> Expr:
     return sympy.Integer(1)
 
 
-def _tidy(body: Any) -> Any:
+def _tidy(body: sympy.Expr) -> sympy.Expr:
     """Cancel the unit in every branch and condition."""
     pairs = []
     for branch, condition in body.args:
@@ -215,11 +214,11 @@ def branch_at(node: sympy.Expr, variable: sympy.Symbol, where: Expr) -> Expr | N
     return None
 
 
-def _kinks(branch: Expr) -> list[Any]:
+def _kinks(branch: Expr) -> list[sympy.Expr]:
     return sorted(branch.atoms(sympy.Abs, abspow, sgnpow, pluspow), key=str)
 
 
-def _resolved(kink: Any, variable: Any, where: Expr) -> Expr:
+def _resolved(kink: sympy.Expr, variable: sympy.Symbol, where: Expr) -> Expr:
     inner = kink.args[-1]
     positive = bool(inner.subs(variable, where) > 0)
     size = inner if positive else -inner
@@ -237,7 +236,7 @@ def branch_scalar(branch: Expr, t: sympy.Symbol) -> Scalar:
     return flat or _polynomial(branch, t) or CompositeScalar(branch, t)
 
 
-def _polynomial(branch: Expr, t: Any) -> Scalar | None:
+def _polynomial(branch: Expr, t: sympy.Symbol) -> Scalar | None:
     if not branch.is_polynomial(t):
         return None
     coefficients = list(reversed(sympy.Poly(branch, t).all_coeffs()))

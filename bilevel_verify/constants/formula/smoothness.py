@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import sympy
@@ -161,7 +160,7 @@ def range_of(expression: Expr, structure: Structure, domain: Domain) -> tuple[fl
     return float(value.lo[0]), float(value.hi[0])
 
 
-def _piecewise_jumps(node: Any, structure: Structure, domain: Domain) -> Iterator[Jump]:
+def _piecewise_jumps(node: sympy.Basic, structure: Structure, domain: Domain) -> Iterator[Jump]:
     """One variable: one-sided values of the derivatives at every joint, exactly. Otherwise nothing is proved."""
     symbols = node.free_symbols
     if len(symbols) != 1:

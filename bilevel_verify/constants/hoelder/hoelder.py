@@ -55,7 +55,7 @@ class Pair:
         return self.constant
 
 
-def hoelder_pair(analysis: Analysis, form: str, wanted: Any = None) -> Pair:
+def hoelder_pair(analysis: Analysis, form: str, wanted: object = None) -> Pair:
     """Pair of the derivative block ``form`` (as a function of all variables).
 
     Parameters
@@ -66,7 +66,7 @@ def hoelder_pair(analysis: Analysis, form: str, wanted: Any = None) -> Pair:
         return _pair(analysis, form, wanted)
 
 
-def _pair(analysis: Analysis, form: str, wanted: Any) -> Pair:
+def _pair(analysis: Analysis, form: str, wanted: object) -> Pair:
     target = None if wanted is None else sympy.nsimplify(wanted, rational=True)
     parts = [part for part in analysis.parts if _matters(part, form)]
     lipschitz = analysis.norm(form + "z")

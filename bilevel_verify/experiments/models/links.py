@@ -22,10 +22,10 @@ class Link(Protocol):
     def loss(self, Z: FloatArray) -> FloatArray:
         """Shape (n,)."""
 
-    def slope(self, ready: Any) -> FloatArray:
+    def slope(self, ready: object) -> FloatArray:
         """Derivatives by the scores, shape (n, c)."""
 
-    def curvature(self, ready: Any, D: FloatArray) -> FloatArray:
+    def curvature(self, ready: object, D: FloatArray) -> FloatArray:
         """Second derivatives times D, shape (n, c)."""
 
 

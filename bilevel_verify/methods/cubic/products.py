@@ -104,7 +104,7 @@ def worth_machine_code(oracles: Oracles, letters: Mapping[str, Any]) -> bool:
     return oracles.worth_compiling(NEEDS, heavy)
 
 
-def chebyshev_order(letters: Mapping[str, Any]) -> int:
+def chebyshev_order(letters: Mapping[str, object]) -> int:
     """K', one number.
 
     Raises

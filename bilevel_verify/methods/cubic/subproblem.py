@@ -9,7 +9,6 @@ many gradients, which is what lazy Hessians are for. Arrays are float64, or obje
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -139,7 +138,7 @@ def _solved(gradient: Array, spectrum: Spectrum, M: Number) -> CubicStep:
     return _certified(gradient, spectrum, rotated, coefficients, r, hard, M)
 
 
-def _matrix(hessian: Any) -> Array:
+def _matrix(hessian: object) -> Array:
     matrix = np.asarray(hessian)
     return matrix if matrix.dtype == object else matrix.astype(float)
 

@@ -113,7 +113,7 @@ def value_after_ba(P: OracleSet, counts: Counts, point: Vector, out: Vector, low
     return OK
 
 
-def oracles_picked(letters: Mapping[str, Any]) -> frozenset[str]:
+def oracles_picked(letters: Mapping[str, object]) -> frozenset[str]:
     """Exact solve: the Hessian; BA-CG: products."""
     system = {"hvp_yy_g", "jvp_xy_g"} if "N_cg" in letters else {"hess_g"}
     return frozenset({"grad_y_g", "grad_f"} | system)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bilevel_verify.methods.kernels.state import Hessians, Inner, Lower, Real
 from bilevel_verify.methods.kernels.vectors import copy_into, is_finite, squared_norm
 from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
@@ -126,7 +124,7 @@ def conjugate_gradients(
 
 
 @loop
-def solve_in_place(a: Any, b: Vector) -> bool:
+def solve_in_place(a: object, b: Vector) -> bool:
     """b <- A^{-1} b by Gaussian elimination with partial pivoting; False for a singular matrix. A is destroyed."""
     n = len(b)
     for j in range(n):

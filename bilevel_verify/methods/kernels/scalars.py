@@ -26,7 +26,7 @@ def power(a: Any, exponent: Any) -> Any:
     return binary.power(a, exponent) if hasattr(a, "man_exp") else a**exponent
 
 
-def exponential(a: Any) -> Any:
+def exponential(a: object) -> Any:
     """exp(a)."""
     if isinstance(a, float):
         return math.exp(a)

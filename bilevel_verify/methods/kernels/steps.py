@@ -161,7 +161,7 @@ def perturb(m: Memory, point: Vector) -> None:
 
 
 @loop
-def small_enough(vector: Vector, eps: Any, at: Progress) -> bool:
+def small_enough(vector: Vector, eps: float, at: Progress) -> bool:
     """||vector|| <= eps, if this run tests at all; False for NaN.
 
     Single-loop estimators add the size of their inner gradient: there both have to be small.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.jit import loop
 
@@ -30,7 +28,7 @@ def add_to(target: Vector, source: Vector) -> None:
 
 
 @loop
-def dot(a: Vector, b: Vector) -> Any:
+def dot(a: Vector, b: Vector) -> float:
     """<a, b>."""
     total = 0.0
     for i in range(len(a)):
@@ -39,13 +37,13 @@ def dot(a: Vector, b: Vector) -> Any:
 
 
 @loop
-def squared_norm(a: Vector) -> Any:
+def squared_norm(a: Vector) -> float:
     """||a||^2."""
     return dot(a, a)
 
 
 @loop
-def squared_distance(a: Vector, b: Vector) -> Any:
+def squared_distance(a: Vector, b: Vector) -> float:
     """||a - b||^2."""
     total = 0.0
     for i in range(len(a)):
@@ -54,6 +52,6 @@ def squared_distance(a: Vector, b: Vector) -> Any:
 
 
 @loop
-def is_finite(a: Any) -> bool:
+def is_finite(a: float) -> bool:
     """True for numbers that are neither infinite nor NaN."""
     return bool(a - a == 0)

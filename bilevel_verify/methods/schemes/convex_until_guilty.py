@@ -96,7 +96,7 @@ def slope_hat(ask: Ask, point: Vector, k: int, m: Memory, s: State) -> int:
 
 
 @loop
-def value_hat(m: Memory, s: State, f: Any, point: Vector) -> Any:
+def value_hat(m: Memory, s: State, f: object, point: Vector) -> Any:
     """f_hat(point) from f(point)."""
     return f + m.letters.alpha * squared_distance(point, s.p)
 
@@ -217,7 +217,7 @@ def judge(ask: Ask, m: Memory, s: State, k: int) -> int:
 
 
 @loop
-def convict(ask: Ask, m: Memory, s: State, k: int, value_w: Any) -> int:
+def convict(ask: Ask, m: Memory, s: State, k: int, value_w: object) -> int:
     """Find a witness pair (u, v), w_t and f(w_t) given; the better of b1 and b2 is the next centre."""
     witness, v, slope, sigma = s.witness, s.v, s.slope, m.letters.alpha
     for j in range(k):
@@ -246,7 +246,7 @@ def convict(ask: Ask, m: Memory, s: State, k: int, value_w: Any) -> int:
 
 
 @loop
-def sentence(ask: Ask, m: Memory, s: State, k: int, value_u: Any) -> int:
+def sentence(ask: Ask, m: Memory, s: State, k: int, value_u: object) -> int:
     """Next centre <- the best of u, y_0 .. y_t, u + eta_nc delta, u - eta_nc delta by f; delta = (u - v)/||u - v||."""
     witness, v, trial, base, eta_nc = s.witness, s.v, s.trial, s.next_p, m.letters.eta_nc
     best, best_value = -1, value_u

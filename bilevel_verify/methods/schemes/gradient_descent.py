@@ -77,7 +77,7 @@ def gradient_descent(ask: Ask, m: Memory) -> int:
             return code
 
 
-def tested_if_given(at: Progress, letters: Any, given: Mapping[str, Any]) -> None:
+def tested_if_given(at: Progress, letters: object, given: Mapping[str, object]) -> None:
     """The stopping test is made if the run has an eps."""
     at.tested = int("eps" in given)
 

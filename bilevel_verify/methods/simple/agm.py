@@ -93,5 +93,5 @@ class AgmStepper(LoopStepper):
         return outcome
 
 
-def _numbers(value: Any) -> list[Any]:
+def _numbers(value: object) -> list[Any]:
     return list(value) if isinstance(value, tuple) else [value]

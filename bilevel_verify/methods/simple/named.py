@@ -57,7 +57,7 @@ def _register(name: str, title: str, runner: Any, letters: tuple[Letter, ...], s
     )
 
 
-def _register_loop(name: str, title: str, looped: Looped, letters: tuple[Letter, ...], **more: Any) -> None:
+def _register_loop(name: str, title: str, looped: Looped, letters: tuple[Letter, ...], **more: object) -> None:
     def loop_of(setup: Setup) -> Any:
         """None on intersections."""
         assert setup.problem.feasible is not None

@@ -5,7 +5,7 @@ They work on the memory of :mod:`bilevel_verify.methods.simple.loops`; the lette
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.kernels.vectors import dot
@@ -31,6 +31,9 @@ from bilevel_verify.methods.simple.sets import GRADIENT, NEXT, NORMAL, SUMS, TAR
 from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
 from bilevel_verify.oracles.counted import ask_grad_f, ask_grad_g, ask_value_g, lacks
 from bilevel_verify.oracles.jit import loop
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FAR = 1e150
 """Iterates beyond this size have diverged."""
@@ -78,7 +81,7 @@ def end_pass(memory: SimpleMemory) -> int:
 
 
 @loop
-def gradient_f(P: OracleSet, counts: Counts, points: Any, place: int) -> bool:
+def gradient_f(P: OracleSet, counts: Counts, points: Sequence[Vector], place: int) -> bool:
     """GRADIENT <- that of f at a row; False if no call is left."""
     if lacks(counts, 1):
         return False
@@ -87,7 +90,7 @@ def gradient_f(P: OracleSet, counts: Counts, points: Any, place: int) -> bool:
 
 
 @loop
-def gradient_g(P: OracleSet, counts: Counts, points: Any, place: int) -> bool:
+def gradient_g(P: OracleSet, counts: Counts, points: Sequence[Vector], place: int) -> bool:
     """NORMAL <- the gradient of g at a row; False if no call is left."""
     if lacks(counts, 1):
         return False

@@ -8,12 +8,15 @@ Everything works on one table of vectors, ``points``: a function gets the number
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.kernels.vectors import copy_into, dot
 from bilevel_verify.oracles.convention import Vector
 from bilevel_verify.oracles.jit import compiled_as, loop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 X, Y, Z, U, W, NEXT, AT, GRADIENT, NORMAL, TARGET, SHIFTED, SUMS, LENGTHS, FIRST, SECOND, UNIT = range(16)
 """Rows of the table of vectors; the first entry of the row UNIT is the unit round-off of the arithmetic."""
@@ -37,18 +40,18 @@ def __getattr__(name: str) -> Any:
     return part(_nowhere)
 
 
-def _nowhere(projection: float, points: Any, source: int) -> None:
+def _nowhere(projection: float, points: Sequence[Vector], source: int) -> None:
     """Compiled code never comes here: runs on such a set are plain Python."""
 
 
 @compiled_as("bilevel_verify.methods.simple.sets:nowhere")
-def project_otherwise(projection: Any, points: Any, source: int) -> None:
+def project_otherwise(projection: Callable[[Vector], Vector], points: Sequence[Vector], source: int) -> None:
     """NEXT <- projection of a row by a function on arrays."""
     points[NEXT][:] = projection(points[source])
 
 
 @loop
-def project_onto(code: int, size: Any, points: Any, source: int) -> None:
+def project_onto(code: int, size: float, points: Sequence[Vector], source: int) -> None:
     """NEXT <- Euclidean projection of a row onto the set."""
     v, out, first, second = points[source], points[NEXT], points[FIRST], points[SECOND]
     n = len(out)
@@ -86,7 +89,7 @@ def project_onto(code: int, size: Any, points: Any, source: int) -> None:
 
 
 @loop
-def threshold(v: Vector, total: Any) -> Any:
+def threshold(v: Vector, total: float) -> float:
     """The shift t with ``sum max(v - t, 0) = total``: the active set shrinks until it reproduces itself."""
     shift, kept = -INFINITE, 0
     for _ in range(len(v) + 1):
@@ -124,7 +127,7 @@ def pool(v: Vector, out: Vector, sums: Vector, lengths: Vector) -> None:
 
 
 @loop
-def project_onto_cut(code: int, size: Any, points: Any, b: Any) -> int:
+def project_onto_cut(code: int, size: float, points: Sequence[Vector], b: float) -> int:
     """NEXT <- projection of TARGET onto the set and ``<NORMAL, z> <= b``, for a unit normal and a cut that binds.
 
     NEXT holds the projection onto the set alone when this is called.
@@ -137,7 +140,7 @@ def project_onto_cut(code: int, size: Any, points: Any, b: Any) -> int:
 
 
 @loop
-def ball_and_cut(radius: Any, points: Any, b: Any) -> int:
+def ball_and_cut(radius: float, points: Sequence[Vector], b: float) -> int:
     """Closed form (3.3 (b)): the plane if its foot lies in the ball, else the circle."""
     v, c, out, center, w = points[TARGET], points[NORMAL], points[NEXT], points[FIRST], points[SHIFTED]
     n = len(out)
@@ -163,7 +166,7 @@ def ball_and_cut(radius: Any, points: Any, b: Any) -> int:
 
 
 @loop
-def half_space_and_cut(code: int, offset: Any, points: Any, b: Any) -> int:
+def half_space_and_cut(code: int, offset: float, points: Sequence[Vector], b: float) -> int:
     """The cut alone, or with a half-space: the cut, or both."""
     v, c, out, normal = points[TARGET], points[NORMAL], points[NEXT], points[FIRST]
     n = len(out)
@@ -189,7 +192,7 @@ def half_space_and_cut(code: int, offset: Any, points: Any, b: Any) -> int:
 
 
 @loop
-def multiplier_of_cut(code: int, size: Any, points: Any, b: Any) -> int:
+def multiplier_of_cut(code: int, size: float, points: Sequence[Vector], b: float) -> int:
     """Root of the piecewise linear, non-increasing ``<c, P(v - m c)> - b`` by a safeguarded Newton iteration."""
     v, c, out = points[TARGET], points[NORMAL], points[NEXT]
     scale = 1.0 + abs(b) + square_root(dot(v, v))
@@ -222,7 +225,7 @@ def multiplier_of_cut(code: int, size: Any, points: Any, b: Any) -> int:
 
 
 @loop
-def slope_of_cut(code: int, size: Any, points: Any) -> Any:
+def slope_of_cut(code: int, size: float, points: Sequence[Vector]) -> float:
     """``c' J c`` for a generalised Jacobian J of the projection of SHIFTED, which is NEXT."""
     shifted, z, c = points[SHIFTED], points[NEXT], points[NORMAL]
     n = len(z)
@@ -257,7 +260,7 @@ def slope_of_cut(code: int, size: Any, points: Any) -> Any:
 
 
 @loop
-def least_on(code: int, size: Any, points: Any) -> Any:
+def least_on(code: int, size: float, points: Sequence[Vector]) -> float:
     """Minimum of ``<NORMAL, z>`` over the set (minus infinity where there is none)."""
     c = points[NORMAL]
     n = len(c)

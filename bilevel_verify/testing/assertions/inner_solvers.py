@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -262,7 +261,7 @@ def run_inner(
     """
     where, asked = f"{steps} steps", list[FloatArray]()
 
-    def gradient(y: Any) -> FloatArray:
+    def gradient(y: object) -> FloatArray:
         asked.append(vector(y, found.dimension, f"gradient {len(asked)}").copy())
         if len(asked) > steps + 1:
             raise BrokenContract("too many gradients", where, f"more than {steps + 1}")

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from bilevel_verify.testing.trials.common import Function, name_of
 from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, hidden, profile
 from bilevel_verify.testing.trials.ledger import Entry, note
 from bilevel_verify.testing.trials.trying import EXAMPLE_VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __tracebackhide__ = hidden
 
@@ -76,7 +79,7 @@ def assert_keeps_promises(
 
 
 def _cases(
-    statement: object, problem: object, x0: Any, chosen: Profile, seed: int | None, kind: str | None
+    statement: object, problem: object, x0: object, chosen: Profile, seed: int | None, kind: str | None
 ) -> Iterator[tuple[Any, Any, float]]:
     """Problems, starts and tolerances."""
     if problem is not None:
@@ -126,7 +129,7 @@ def _drawn(kind: str, many: int, seed: int | None) -> Iterator[tuple[Any, list[f
         yield instance, start, decoding.TOLERANCES[number % len(decoding.TOLERANCES)]
 
 
-def kind_of(statement: Any) -> str:
+def kind_of(statement: object) -> str:
     """The kind of problem that a statement's method is for.
 
     Raises
@@ -143,7 +146,7 @@ def kind_of(statement: Any) -> str:
     raise InputError("the statement names no method of this package: give problem= or kind=")
 
 
-def _judge(solver: Function, statement: object, stated: object, options: dict[str, Any], chosen: Profile) -> int:
+def _judge(solver: Function, statement: object, stated: object, options: Mapping[str, object], chosen: Profile) -> int:
     """How many claims were decided; BrokenContract for the first that is broken."""
     from bilevel_verify.checks import verify
     from bilevel_verify.problems import dump

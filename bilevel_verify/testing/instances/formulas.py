@@ -118,7 +118,7 @@ def formulas(xp: Any = np) -> tuple[Formula, Formula]:
         bilevel = x @ (theta["C"] @ y) + block(theta, "q", y)
         return upper + (1 - theta["minimax"]) * bilevel - theta["minimax"] * lower(theta, x, y)
 
-    def g(theta: Mapping[str, object], x: Any, y: object) -> Any:
+    def g(theta: Mapping[str, object], x: object, y: object) -> Any:
         return lower(theta, x, y) - theta["minimax"] * block(theta, "p", x)
 
     return f, g

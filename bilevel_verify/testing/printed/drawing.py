@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from bilevel_verify.testing.instances.decoding import Reader
 from bilevel_verify.testing.instances.families import Instance
 from bilevel_verify.testing.instances.simple import SimpleInstance, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FloatArray = NDArray[np.float64]
 Letters = dict[str, Any]
@@ -131,7 +134,7 @@ def two_levels(read: Reader, method: str, instance: Instance) -> Letters:
     return found | own.get(method, {})
 
 
-def _inexact(read: Reader, instance: Instance, found: Letters) -> Letters:
+def _inexact(read: Reader, instance: Instance, found: Mapping[str, object]) -> Letters:
     """Letters of Algorithms 3, 6 and 7: few steps and products; a large M for line 3 of Algorithm 6, else a small one.
 
     With a small M and few steps the last model is solved to less than its first gradient, so that Algorithm 7 moves.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from bilevel_verify.testing import instances
 from bilevel_verify.testing.instances.blocks import Block
 from bilevel_verify.testing.instances.families import Instance
+
+if TYPE_CHECKING:
+    pass
 
 Kept = tuple[Instance, NDArray[np.float64], dict[str, float]]
 METHODS = ("convex-until-guilty",)

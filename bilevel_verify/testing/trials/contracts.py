@@ -168,7 +168,7 @@ def _allowed(arguments: tuple[object, ...], limit: Profile) -> tuple[float, Call
     return max(limit.seconds, limit.compile_seconds), lambda: seen.add(key)
 
 
-def call(function: Callable[..., object], *arguments: Any, where: str, limit: Profile) -> Any:
+def call(function: Callable[..., object], *arguments: object, where: str, limit: Profile) -> Any:
     """Call with a time limit; arrays among the arguments must come back unchanged.
 
     Raises

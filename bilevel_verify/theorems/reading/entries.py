@@ -144,7 +144,7 @@ PASSIVE = ("assumption", "definition", "proof", "table")
 
 
 def read_claim(
-    data: dict[str, Any], declared: Declarations, place: Place, parent: Context, number: int, assumed: bool
+    data: Mapping[str, object], declared: Declarations, place: Place, parent: Context, number: int, assumed: bool
 ) -> Claim:
     """One claim with its readings and its repaired form; ``assumed`` is the rule of its entry."""
     table = Table(data, place)
@@ -224,7 +224,7 @@ def _links(table: Table, names: Names, context: Context) -> tuple[Link, ...]:
     return (Link(left, operator, right),)
 
 
-def _variant(table: Table, declared: Declarations, parent: Context, claim: Claim, base: dict[str, Any]) -> Claim:
+def _variant(table: Table, declared: Declarations, parent: Context, claim: Claim, base: Mapping[str, object]) -> Claim:
     """A reading or a repaired form: the claim with some fields replaced."""
     own = {"change", "why", "name", "label", "literal", "since"}
     dropped = ("repaired", "reading", "refuted", "note", "link", *_stale_origins(table.data))

@@ -109,7 +109,7 @@ class Table:
         if not isinstance(self.data, Mapping):
             raise self.place.fail(f"expected a table, found {type(self.data).__name__}")
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """Raw value."""
         self.asked.add(key)
         return self.data.get(key, default)

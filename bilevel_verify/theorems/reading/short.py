@@ -33,7 +33,7 @@ SETTING = ("method", "algorithm", "assumes", "settings", "readings")
 Fields = dict[str, Any]
 
 
-def written_out(data: Fields, kinds: Iterable[str], place: Place) -> Fields:
+def written_out(data: Mapping[str, object], kinds: Iterable[str], place: Place) -> Fields:
     """The tables of a card in their full form.
 
     Parameters
@@ -82,7 +82,7 @@ def lines_of_ids(text: str, kinds: Iterable[str]) -> dict[str, list[int]]:
     return lines
 
 
-def _joined(value: Any, key: str = "") -> Any:
+def _joined(value: object, key: str = "") -> Any:
     """The data with each display in one line."""
     if isinstance(value, dict):
         return {name: _joined(inner, key if key in DISPLAYS else name) for name, inner in value.items()}
@@ -96,7 +96,7 @@ def joined(display: str) -> str:
     return BREAK.sub("", WORDS.sub(" ", display.lstrip()))
 
 
-def _prescribed(value: Any, settings: Any, place: Place) -> Any:
+def _prescribed(value: object, settings: object, place: Place) -> Any:
     """The data with ``"eta, B of theorem-3"`` under ``given`` as what these settings say: ``eta = 1/(4*L)``, ..."""
     if isinstance(value, list):
         return [_prescribed(one, settings, place) for one in value]
@@ -112,7 +112,7 @@ def _prescribed(value: Any, settings: Any, place: Place) -> Any:
     return found
 
 
-def _of_settings(texts: Any, settings: Any, place: Place) -> Any:
+def _of_settings(texts: object, settings: object, place: Place) -> Any:
     found: list[Any] = []
     for text in _listed(texts):
         named = PRESCRIBED.match(text) if isinstance(text, str) else None
@@ -130,7 +130,7 @@ def _of_settings(texts: Any, settings: Any, place: Place) -> Any:
     return found
 
 
-def _formula(said: Any) -> str:
+def _formula(said: object) -> str:
     """What a letter is said to be equal to, as it is written or, where that is all, as it is printed."""
     if isinstance(said, dict) and "value" not in said and "root" not in said:
         sides = next((str(said[key]) for key in DISPLAYS if key in said), "").split("=")
@@ -166,7 +166,7 @@ def _of_shared(group: object, kinds: tuple[str, ...], place: Place) -> list[tupl
     return found
 
 
-def _with(shared: Fields, one: Any) -> Any:
+def _with(shared: Mapping[str, object], one: object) -> Any:
     """An entry with what it has not said itself; a display under its place has said the source."""
     if not isinstance(one, dict):
         return one
@@ -286,7 +286,7 @@ def _sides(one: Fields) -> Fields:
     return {**rest, "left": chain[0], "op": relation[1], "right": relation[2].strip()}
 
 
-def _hypotheses(one: Any, place: Place) -> Any:
+def _hypotheses(one: object, place: Place) -> Any:
     """``given`` as ``where``, ``for`` and ``define``, a ``regime`` under its places as a list, with the origins."""
     if not isinstance(one, dict):
         return one

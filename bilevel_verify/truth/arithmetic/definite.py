@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from flint import arb_mat
 
 FloatArray = NDArray[np.float64]
 
@@ -36,7 +39,7 @@ def positive_definite(matrix: FloatArray) -> NDArray[np.bool_]:
         return out
 
 
-def positive_definite_ball(matrix: Any) -> bool:
+def positive_definite_ball(matrix: arb_mat) -> bool:
     """Proved positive definiteness of an exact ball matrix, by Cholesky in balls."""
     n = matrix.nrows()
     rows = [[matrix[i, j] for j in range(n)] for i in range(n)]

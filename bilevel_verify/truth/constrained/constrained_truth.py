@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import sympy
@@ -37,6 +37,9 @@ from bilevel_verify.truth.lower_level.points import Points, enclosure_of, point_
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
 from bilevel_verify.truth.summary import summary_row
 from bilevel_verify.truth.truth import Batch, Truth
+
+if TYPE_CHECKING:
+    from flint import arb, arb_mat
 
 FloatArray = NDArray[np.float64]
 T = TypeVar("T")
@@ -111,7 +114,7 @@ class ConstrainedTruth(Truth):
         assert self.model.lower is not None
         return self.model.lower
 
-    def _multipliers(self, face: Face, x: list[Any], y: list[Any]) -> list[Any]:
+    def _multipliers(self, face: Face, x: list[arb], y: list[arb]) -> list[arb]:
         """Slopes of g along y, less that of the eliminated entry on a simplex; balls."""
         slopes = list(self._lower.gradient_y.run(ArbBalls(), [*x, *y]))
         return slopes if face.eliminated is None else [s - slopes[face.eliminated] for s in slopes]
@@ -157,7 +160,7 @@ class ConstrainedTruth(Truth):
     def grad_y_star(self, x: ArrayLike) -> Enclosure:
         """``nabla y*`` where the face is certain, shape (dx, dy): zero for held entries."""
 
-        def rows(face: Face, hyper: BallHyper) -> Any:
+        def rows(face: Face, hyper: BallHyper) -> arb_mat:
             import flint
 
             free = range(len(face.free))
@@ -216,7 +219,7 @@ class ConstrainedTruth(Truth):
             )
         return replace(found, method="residual over mu; no face is certain here, phi may have a kink")
 
-    def _residual(self, face: Face, x: list[object], y: list[object]) -> Any:
+    def _residual(self, face: Face, x: list[arb], y: list[arb]) -> arb:
         """Upper bound of ``|r|`` at a feasible y: an entry at its end counts as far as its slope points inwards."""
         import flint
 
@@ -226,7 +229,7 @@ class ConstrainedTruth(Truth):
             total += inwards.abs_upper() ** 2
         return total.sqrt().abs_upper()
 
-    def summary(self, x: ArrayLike | None = None) -> list[dict[str, Any]]:
+    def summary(self, x: ArrayLike | None = None) -> list[dict[str, object]]:
         """Rows of what there is at x (the problem's start, or 0, if omitted)."""
         start = np.zeros(self.problem.dx) if self.problem.start is None else self.problem.start
         names = ("y_star", "phi", "grad_y_star", "grad_phi", "hess_phi", "lambda_min_hess_phi")
@@ -267,23 +270,23 @@ def _number(value: Any) -> Any:
     return constant_ball(value, flint.ctx.prec)
 
 
-def _balls(point: FloatArray) -> list[Any]:
+def _balls(point: FloatArray) -> list[arb]:
     return [ball(float(v)) for v in point]
 
 
-def _column(values: list[Any]) -> Any:
+def _column(values: list[arb]) -> arb_mat:
     import flint
 
     return flint.arb_mat([[v] for v in values])
 
 
-def _around(middle: float, radius: float) -> Any:
+def _around(middle: float, radius: float) -> arb:
     import flint
 
     return flint.arb(float(middle), float(radius))
 
 
-def _widened(value: Any, radius: Any) -> Any:
+def _widened(value: arb, radius: arb | float) -> arb:
     import flint
 
     return value + flint.arb(0, radius)

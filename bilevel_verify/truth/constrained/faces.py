@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import sympy
@@ -20,7 +20,13 @@ from numpy.typing import NDArray
 from bilevel_verify.problems.feasible import Simplex
 from bilevel_verify.problems.problem import Problem
 
+if TYPE_CHECKING:
+    pass
+
 FloatArray = NDArray[np.float64]
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)

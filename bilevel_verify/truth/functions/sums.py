@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
 from bilevel_verify.symbolic.numeric import exact_scale
 from bilevel_verify.symbolic.program import Program, finish, program_of
 from bilevel_verify.truth.functions.kernels import Kernel, kernel_of
+
+if TYPE_CHECKING:
+    import sympy
 
 FloatArray = NDArray[np.float64]
 
@@ -66,7 +69,7 @@ class GroupSum:
     programs: dict[tuple[int, bool], Program] = field(default_factory=dict)
 
     @staticmethod
-    def of(factor: Any, data: DataSum, places: Mapping[Any, int]) -> GroupSum:
+    def of(factor: sympy.Expr, data: DataSum, places: Mapping[sympy.Symbol, int]) -> GroupSum:
         """The sum with its factor; what it is made of is shared, not copied."""
         forms, columns = tuple(data.forms.values()), tuple(column.values for column in data.columns.values())
         body = program_of(data.body, data.bound_symbols)
@@ -163,7 +166,7 @@ class WithSums:
             out = [o if t is None else arithmetic.add(o, arithmetic.mul(scale, t)) for o, t in zip(out, found)]
         return out
 
-    def _chunks(self, kernel: Kernel, group: GroupSum, inputs: Sequence[object]) -> Iterator[dict[Where, Any]]:
+    def _chunks(self, kernel: Kernel, group: GroupSum, inputs: Sequence[object]) -> Iterator[dict[Where, object]]:
         step = min(MOST, max(FEWEST, AT_ONCE // kernel.points(inputs)))
         for samples in chunks(group.count, step):
             forms = group.chunk(samples)
@@ -209,7 +212,7 @@ class WithSums:
                             _put(kernel, found, (right, left), kernel.transposed(table))
         return found
 
-    def _entries(self, kernel: Kernel, parts: Mapping[Where, object]) -> list[Any]:
+    def _entries(self, kernel: Kernel, parts: Mapping[Where, object]) -> list[object]:
         """The outputs, None where nothing is added."""
         n, head = len(self.wanted), (1 if 0 in self.orders else 0)
         start = head + (n if 1 in self.orders else 0)

@@ -9,13 +9,16 @@ no local test can.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.truth.arithmetic.algebra import Boxes
+
+if TYPE_CHECKING:
+    import flint
 
 FloatArray = NDArray[np.float64]
 BOXES = Boxes()
@@ -58,7 +61,7 @@ def _first_sign(slope: Slope, start: FloatArray, rows: NDArray[np.intp], side: i
     return found
 
 
-def ball_bracket(slope: Callable[[Any], Any], middle: Any) -> Any | None:
+def ball_bracket(slope: Callable[[flint.arb], flint.arb], middle: flint.arb) -> flint.arb | None:
     """A ball with all minimisers of a convex function of one variable; None if the derivative shows no sign change.
 
     Parameters

@@ -342,7 +342,7 @@ class LowerLevel:
             found = [one]
         return where_valued(BALLS, self.model.minimised(lam is not None), [*x, *found], found)
 
-    def _ball_bracket(self, x: Sequence[flint.arb], middle: list[flint.arb], lam: Any) -> flint.arb | None:
+    def _ball_bracket(self, x: Sequence[flint.arb], middle: list[flint.arb], lam: flint.arb | None) -> flint.arb | None:
         """One variable y and a convex g: the sign of g_y encloses y* also where its curvature vanishes."""
         if len(middle) != 1 or lam is not None or not self.convex:
             return None
@@ -378,14 +378,16 @@ class LowerLevel:
             "no nondegenerate minimiser of the lower level could be proved near the point Newton found"
         )
 
-    def _ball_parts(self, x: Sequence[flint.arb], y: Sequence[flint.arb], lam: flint.arb | None) -> tuple[Any, Any]:
+    def _ball_parts(
+        self, x: Sequence[flint.arb], y: Sequence[flint.arb], lam: flint.arb | None
+    ) -> tuple[flint.arb_mat, flint.arb_mat]:
         """Gradient (dy, 1) and Hessian (dy, dy) in y as ball matrices."""
         import flint
 
         d, out = self.model.dy, self._parts(BALLS.arithmetic, x, y, lam)
         return flint.arb_mat(d, 1, out[:d]), flint.arb_mat(d, d, out[d:])
 
-    def _parts(self, arithmetic: Any, x: Sequence[object], y: Sequence[Any], lam: Any) -> list[Any]:
+    def _parts(self, arithmetic: object, x: Sequence[object], y: Sequence[object], lam: object) -> list[Any]:
         """Gradient and Hessian in y of what is minimised, entry by entry, in any arithmetic of single numbers."""
         z = [*x, *y]
         g: list[Any] = self.lower.second_order_y.run(arithmetic, z)[1:]

@@ -93,7 +93,7 @@ def only_minimiser(points: Points, near: FloatArray, low: FloatArray, high: Floa
 CONVEX = "phi is convex (exact structure); Krawczyk on its optimality conditions in balls"
 
 
-def _stationary_ball(points: Points, best: FloatArray, low: FloatArray, high: FloatArray) -> list[Any] | None:
+def _stationary_ball(points: Points, best: FloatArray, low: FloatArray, high: FloatArray) -> list[flint.arb] | None:
     """Balls around a point that satisfies the optimality conditions over the box, or None."""
     import flint
 
@@ -170,12 +170,12 @@ def _signs_hold(
     return bool(outward and all(box[i] >= low[i] and box[i] <= high[i] for i in free))
 
 
-def _gradient(points: Points, x: list[Any], near: FloatArray) -> list[flint.arb]:
+def _gradient(points: Points, x: list[flint.arb], near: FloatArray) -> list[flint.arb]:
     column = points.ball_hyper(x, near).gradient
     return [column[i, 0] for i in range(len(x))]
 
 
-def _free(matrix: Any, free: list[int]) -> flint.arb_mat:
+def _free(matrix: flint.arb_mat, free: list[int]) -> flint.arb_mat:
     import flint
 
     return flint.arb_mat(len(free), len(free), [matrix[i, j] for i in free for j in free])

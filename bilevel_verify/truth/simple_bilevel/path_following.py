@@ -129,11 +129,11 @@ class _Path:
         rounds = [(sum(v * v for v in shift) - r * r) / 2 for shift, r in zip(shifts, self.radii)]
         return [*(v - self.room for v in linear), *rounds]
 
-    def _jacobian(self, z: flint.arb_mat) -> list[list[Any]]:
+    def _jacobian(self, z: flint.arb_mat) -> list[list[flint.arb]]:
         rows = [(self.T.transpose() * (z - c) if self.T is not None else z - c).entries() for c in self.centres]
         return [*self.G.tolist(), *rows]
 
-    def _derivatives(self, z: flint.arb_mat) -> tuple[Any, Any]:
+    def _derivatives(self, z: flint.arb_mat) -> tuple[flint.arb_mat, flint.arb_mat]:
         n = self.region.n
         slope, bend = derivatives_at(self.function, z.entries())
         gradient, hessian = _column(slope), _square(bend, n)
@@ -165,19 +165,19 @@ class _Path:
 
     def _residuals(
         self, at: _Linearised, w: flint.arb_mat, free: flint.arb_mat, slack: list[flint.arb], weights: list[flint.arb]
-    ) -> tuple[Any, list[Any], Any]:
+    ) -> tuple[flint.arb_mat, list[flint.arb], flint.arb_mat]:
         """Of stationarity, of ``c(w) + slack = 0``, and of the equations."""
         primal = [(c + s).mid() for c, s in zip(at.constraints, slack)]
         return self._dual(at, free, weights).mid(), primal, (self.E * w - self.e).mid()
 
-    def _dual(self, at: _Linearised, free: flint.arb_mat, weights: list[flint.arb]) -> Any:
+    def _dual(self, at: _Linearised, free: flint.arb_mat, weights: list[flint.arb]) -> flint.arb_mat:
         """The gradient of the Lagrangian, with its rounding."""
         dual = at.gradient
         if self.count:
             dual = dual + _matrix_of(at.jacobian).transpose() * _column(weights)
         return dual + self.E.transpose() * free if len(self.region.E) else dual
 
-    def _step(self, parts: tuple[Any, list[Any], Any], target: float) -> float:
+    def _step(self, parts: tuple[flint.arb_mat, list[flint.arb], flint.arb_mat], target: float) -> float:
         """One Newton step towards ``slack * weight = target``; its length."""
         import flint
 
@@ -212,13 +212,22 @@ class _Path:
         return hessian + _unit(self.w.nrows()) * flint.arb(2) ** (-BITS // 2)
 
     def _merit(
-        self, parts: tuple[Any, list[Any], Any], slack: list[flint.arb], weights: list[flint.arb], target: float
+        self,
+        parts: tuple[flint.arb_mat, list[flint.arb], flint.arb_mat],
+        slack: list[flint.arb],
+        weights: list[flint.arb],
+        target: float,
     ) -> float:
         dual, primal, equal = parts
         pairs = [float(s * v) - target for s, v in zip(slack, weights)]
         return _norm([*map(float, dual.entries()), *map(float, primal), *map(float, equal.entries()), *pairs])
 
-    def _move(self, change: tuple[list[Any], list[Any], list[Any], list[Any]], before: float, target: float) -> float:
+    def _move(
+        self,
+        change: tuple[list[flint.arb], list[flint.arb], list[flint.arb], list[flint.arb]],
+        before: float,
+        target: float,
+    ) -> float:
         """Backtrack until slacks and multipliers stay positive and the residuals do not explode; the length."""
         import flint
 
@@ -271,13 +280,13 @@ def _matrix(rows: list[Vector], columns: int) -> flint.arb_mat:
     return flint.arb_mat(len(rows), columns, [ball_of(v) for row in rows for v in row])
 
 
-def _matrix_of(rows: list[list[Any]]) -> flint.arb_mat:
+def _matrix_of(rows: list[list[flint.arb]]) -> flint.arb_mat:
     import flint
 
     return flint.arb_mat(len(rows), len(rows[0]), [v for row in rows for v in row])
 
 
-def _square(rows: list[list[Any]], n: int) -> flint.arb_mat:
+def _square(rows: list[list[flint.arb]], n: int) -> flint.arb_mat:
     import flint
 
     return flint.arb_mat(n, n, [v for row in rows for v in row])

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -294,7 +294,7 @@ def _column_space(matrix: FloatArray) -> FloatArray:
     return np.ascontiguousarray(U[:, : int(np.count_nonzero(s > 1e-10))])
 
 
-def _value(function: Function, z: list[flint.arb]) -> Any:
+def _value(function: Function, z: list[flint.arb]) -> flint.arb:
     from bilevel_verify.numbers.balls import ArbBalls
 
     return function.program.run(ArbBalls(), list(z))[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
@@ -21,6 +21,9 @@ from bilevel_verify.truth.functions.quadratics import affine_form
 from bilevel_verify.truth.sets.polyhedra import Reduced, describe
 from bilevel_verify.truth.sets.ranges import ranges_over
 from bilevel_verify.truth.witness.disciplined import NotRepresentable, Translator
+
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 FloatArray = NDArray[np.float64]
 
@@ -147,7 +150,7 @@ def _least_by_solver(translator: Translator, inner: object, constraints: list[ob
         return -np.inf
 
 
-def _clarabel(problem: Any, tolerance: float, expression: sympy.Expr | None) -> tuple[float, float, str]:
+def _clarabel(problem: cp.Problem, tolerance: float, expression: sympy.Expr | None) -> tuple[float, float, str]:
     """Primal value, dual value and status "optimal" of a CVXPY problem solved by Clarabel.
 
     Raises
