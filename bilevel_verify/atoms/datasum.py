@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from sympy.core.symbol import Str
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from sympy.printing.latex import LatexPrinter
 
 _ARRAYS: dict[str, Any] = {}
@@ -43,7 +42,7 @@ class DataArray(sympy.Basic):  # type: ignore[misc]
         return cls(Str(name), Str(digest))
 
     @property
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> Any:
         """The array (read-only)."""
         return _ARRAYS[str(self.args[1])]
 
@@ -99,7 +98,7 @@ class DataForm(sympy.Basic):  # type: ignore[misc]
         return self.args[1]
 
     @property
-    def matrix(self) -> NDArray[np.float64]:
+    def matrix(self) -> Any:
         """The matrix of ``rows``."""
         return self.args[2].values
 

@@ -12,7 +12,6 @@ from bilevel_verify.language.elementary import ELEMENTARY
 
 if TYPE_CHECKING:
     import mpmath
-    import numpy as np
 
 Kernel = Callable[..., Any]
 
@@ -85,13 +84,13 @@ def scalar(name: str, order: int = 0) -> Callable[..., float]:
 
 
 @cache
-def array(name: str, order: int = 0) -> Callable[..., np.ndarray]:
+def array(name: str, order: int = 0) -> Kernel:
     """The kernel on float64 arrays (elementwise; infinities instead of warnings)."""
     import numpy as np
 
     plain = _bound(name, order, _numpy_names())
 
-    def kernel(t: object, *parameters: object) -> np.ndarray:
+    def kernel(t: object, *parameters: object) -> Any:
         with np.errstate(all="ignore"):
             return plain(np.asarray(t, dtype=float), *parameters)
 

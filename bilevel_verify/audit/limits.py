@@ -205,7 +205,7 @@ class _Worker:
             worker = cls.current = cls(memory)
         return worker
 
-    def ask(self, question: object, seconds: float, named: float, until: float = math.inf) -> Any:
+    def ask(self, question: Any, seconds: float, named: float, until: float = math.inf) -> Any:
         """The answer; ``used`` tells the processor time that it took, ``named`` is the limit that an end names.
 
         ``until`` is when it has to be there, by the clock.

@@ -220,7 +220,7 @@ def verdict_counts(rows: Sequence[Mapping[str, object]]) -> str:
     return str(count_of(rows))
 
 
-def exit_status(rows: Sequence[Mapping[str, object]], strict: bool) -> int:
+def exit_status(rows: Sequence[Mapping[str, Any]], strict: bool) -> int:
     """0, or 1 for a refutation that no card records (``strict``: or an undecided row)."""
     from bilevel_verify.checks.verdicts.counting import is_new_refutation
 

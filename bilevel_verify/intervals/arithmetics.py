@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +18,11 @@ from bilevel_verify.intervals.scalar import scalar
 from bilevel_verify.numbers.logic import Answers, logical_batch
 from bilevel_verify.numbers.rounding import enclose, fraction
 
-if TYPE_CHECKING:
-    import sympy
-
 
 class IntervalArithmetic:
     """Outward-rounded intervals over a batch of boxes; atoms enter with their exact ranges."""
 
-    def constant(self, value: Fraction | sympy.Expr) -> Interval:
+    def constant(self, value: Any) -> Interval:
         low, high = enclose(value)
         return Interval(np.asarray(low), np.asarray(high))
 
@@ -46,7 +43,7 @@ class IntervalArithmetic:
             return integer_power(a, int(exponent))
         return scalar("power", exponent).range(0, a)
 
-    def atom(self, name: str, order: int, a: Interval, parameters: tuple[Fraction, ...]) -> Interval:
+    def atom(self, name: str, order: int, a: Interval, parameters: tuple[Any, ...]) -> Interval:
         return scalar(name, *(fraction(p) for p in parameters)).range(order, a)
 
     def logsumexp(self, args: Sequence[Interval]) -> Interval:

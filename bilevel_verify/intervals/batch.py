@@ -34,7 +34,7 @@ class Interval:
         """Common shape of the two ends."""
         return self.lo.shape
 
-    def __getitem__(self, key: object) -> Interval:
+    def __getitem__(self, key: Any) -> Interval:
         return Interval(self.lo[key], self.hi[key])
 
     def __neg__(self) -> Interval:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from bilevel_verify.intervals.jets import Jet, add, as_row, compose, jet_space, 
 from bilevel_verify.intervals.scalar import scalar
 from bilevel_verify.numbers.logic import logical_batch
 from bilevel_verify.numbers.rounding import Array, down, enclose, fraction, up
-
-if TYPE_CHECKING:
-    import sympy
 
 
 class JetArithmetic:
@@ -45,7 +42,7 @@ class JetArithmetic:
             out.append(Jet(self.space, (0, unit), Interval(low, high)))
         return out
 
-    def constant(self, value: Fraction | sympy.Expr) -> Jet:
+    def constant(self, value: Any) -> Jet:
         low, high = enclose(value)
         if low == 0 == high:
             return zero_jet(self.space)
@@ -68,7 +65,7 @@ class JetArithmetic:
             return multiply(a, a)
         return compose(scalar("power", exponent), a)
 
-    def atom(self, name: str, order: int, a: Jet, parameters: tuple[Fraction, ...]) -> Jet:
+    def atom(self, name: str, order: int, a: Jet, parameters: tuple[Any, ...]) -> Jet:
         return compose(scalar(name, *(fraction(p) for p in parameters)), a, order)
 
     def logsumexp(self, args: Sequence[Jet]) -> Jet:
@@ -107,7 +104,7 @@ class JetArithmetic:
             return difference.hi < 0, difference.lo >= 0
         return difference.hi <= 0, difference.lo > 0
 
-    def logical(self, op: str, args: Iterable[object]) -> Any:
+    def logical(self, op: str, args: Iterable[Any]) -> Any:
         return logical_batch(op, args)
 
     def select(self, test: Any, yes: Jet, no: Jet, kink: bool = False) -> Jet:

@@ -74,7 +74,7 @@ class Point:
     work: int = 0
     made: dict[str, Any] = field(default_factory=dict)
 
-    def letter(self, name: str) -> Number:
+    def letter(self, name: str) -> Any:
         """Value of a letter."""
         if name not in self.made:
             self.made[name] = self._drawn(name)
@@ -152,7 +152,7 @@ REAL: dict[str, Callable[[Any], Any]] = {
 FOLDS: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "prod": math.prod, "max": max, "min": min}
 
 
-def value(node: tree.Node, point: Point) -> Number:
+def value(node: tree.Node, point: Point) -> Any:
     """Value of an expression at a point: a number or an array.
 
     Raises
@@ -165,7 +165,7 @@ def value(node: tree.Node, point: Point) -> Number:
         raise NotNumeric(str(error)[:80]) from None
 
 
-def _value(node: tree.Node, point: Point, bound: Mapping[str, object]) -> Number:
+def _value(node: tree.Node, point: Point, bound: Mapping[str, object]) -> Any:
     point.work += 1
     if point.work > WORK:
         raise NotNumeric("too much work")
@@ -260,7 +260,7 @@ def _power(base: Any, exponent: Any) -> Any:
     return float(base) ** exponent
 
 
-def _call(node: tree.Call, point: Point, bound: Mapping[str, object]) -> Number:
+def _call(node: tree.Call, point: Point, bound: Mapping[str, object]) -> Any:
     name, arguments = node.function, node.arguments
     if (span := binder(node)) is not None:
         return _folded(name, arguments[0], span, point, bound)
@@ -278,7 +278,7 @@ def _call(node: tree.Call, point: Point, bound: Mapping[str, object]) -> Number:
     return _known(name, held) if name in LINEAR else point.image("function", name, held)
 
 
-def _cases(arguments: tuple[tree.Node, ...], point: Point, bound: Mapping[str, object]) -> Number:
+def _cases(arguments: tuple[tree.Node, ...], point: Point, bound: Mapping[str, object]) -> Any:
     for branch in arguments:
         if isinstance(branch, tree.Tuple) and len(branch.items) == 2 and _value(branch.items[1], point, bound):
             return _value(branch.items[0], point, bound)
@@ -287,7 +287,7 @@ def _cases(arguments: tuple[tree.Node, ...], point: Point, bound: Mapping[str, o
 
 def _folded(
     name: str, body: tree.Node, span: tuple[str, tree.Node, tree.Node], point: Point, bound: Mapping[str, object]
-) -> Number:
+) -> Any:
     """A sum, product, minimum or maximum over whole numbers; an integral by Gauss' rule."""
     import numpy as np
 

@@ -194,7 +194,7 @@ class KernelStepper:
             self.handed = (self.memory, storage.hand_over(self.memory))
         return self.handed[1]
 
-    def again(self, memory: Memory, counts: object) -> None:
+    def again(self, memory: Memory, counts: Any) -> None:
         """Begin anew on memory that was put back to its beginning."""
         self.memory, self.counts, self.begun = memory, counts, False
         self.raised, self.ahead = False, FIRST_NOISE

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    import sympy
+from typing import Any, Protocol, TypeVar
 
 V = TypeVar("V")
 """What a number system works on: floats, arrays, balls ..."""
@@ -18,7 +15,7 @@ T = TypeVar("T")
 class Arithmetic(Protocol[V, T]):
     """What a number system must offer to run a program."""
 
-    def constant(self, value: Fraction | sympy.Expr) -> V:
+    def constant(self, value: Any) -> V:
         """A number: Fraction, or an exact SymPy number that is not rational."""
 
     def add(self, a: V, b: V) -> V: ...

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import factorial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from bilevel_verify.numbers.powers import whole_power
 from bilevel_verify.numbers.rounding import ball, constant_ball, fraction
 
 if TYPE_CHECKING:
-    import sympy
     from flint import arb, arb_series
 
     Smooth = TypeVar("Smooth", arb, arb_series)
@@ -32,7 +31,7 @@ class ArbBalls:
     operators = True
     """``+``, ``*`` and the sign of the numbers are those of the arithmetic, constants depend on the precision alone."""
 
-    def constant(self, value: Fraction | sympy.Expr) -> arb:
+    def constant(self, value: Any) -> arb:
         import flint
 
         return ball(value) if isinstance(value, Fraction) else _constant(value, int(flint.ctx.prec))

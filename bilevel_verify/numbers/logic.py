@@ -6,13 +6,13 @@ A batch of answers is a pair of arrays (surely true, surely false), both False w
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 Answer: TypeAlias = "bool | None"
 """True, False, or None where the enclosures do not decide."""
-Answers: TypeAlias = tuple[np.ndarray, np.ndarray]
+Answers: TypeAlias = tuple[Any, Any]
 """Arrays of booleans: surely true, surely false."""
 
 
@@ -61,9 +61,9 @@ def logical_batch(op: str, answers: Iterable[Answers]) -> Answers:
     return np.asarray(op == "true"), np.asarray(op == "false")
 
 
-def _all(parts: Iterable[np.ndarray]) -> np.ndarray:
+def _all(parts: Iterable[Any]) -> object:
     return np.logical_and.reduce(np.broadcast_arrays(*parts))
 
 
-def _any(parts: Iterable[np.ndarray]) -> np.ndarray:
+def _any(parts: Iterable[Any]) -> object:
     return np.logical_or.reduce(np.broadcast_arrays(*parts))

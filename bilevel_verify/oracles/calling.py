@@ -17,8 +17,6 @@ from bilevel_verify.oracles.convention import Evaluation, Product, Vector
 from bilevel_verify.oracles.jit import compiled, compiled_as, loop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from llvmlite.ir import IRBuilder, Value
     from numba.core.types import Type as NumbaType
     from numba.core.typing.context import BaseContext
@@ -87,7 +85,7 @@ def _is_vector(types: ModuleType, array: NumbaType) -> bool:
 
 
 @lru_cache(maxsize=2)
-def from_python(count: int) -> Callable[..., None]:
+def from_python(count: int) -> Any:
     """``call(address, *arrays)`` for callers in Python: checks the arrays, one short dispatch."""
     numba = internal("numba")
     vector = numba.float64[::1]

@@ -23,8 +23,7 @@ from bilevel_verify.oracles.notices import say_once
 from bilevel_verify.oracles.store import store
 
 if TYPE_CHECKING:
-    from numba.core.dispatcher import Dispatcher
-    from numba.core.types import Type as NumbaType
+    pass
 
 PLAIN_VARIABLE = "BILEVEL_VERIFY_PLAIN"
 """Environment variable: anything but empty or 0 forces plain Python."""
@@ -91,13 +90,13 @@ def digest_of(*parts: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def oracle_set_type() -> NumbaType:
+def oracle_set_type() -> Any:
     """numba type of a compiled :class:`OracleSet`, for explicit signatures of solver loops."""
     types = internal("numba.core.types")
     return types.NamedUniTuple(types.int64, len(FIELDS), OracleSet)
 
 
-def compile_cached(function: Callable[..., object], signature: object, key: str) -> Dispatcher:
+def compile_cached(function: Callable[..., Any], signature: Any, key: str) -> Any:
     """Compile a function for one signature, or load its machine code.
 
     Parameters
@@ -116,7 +115,7 @@ def compile_cached(function: Callable[..., object], signature: object, key: str)
     return dispatcher
 
 
-def part(function: Callable[..., object], inline: bool = False) -> Callable[..., Any]:
+def part(function: Callable[..., Any], inline: bool = False) -> Any:
     """A function that is compiled as a part of others: no way in from Python, so less to compile."""
     options = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return internal("numba").njit(**options, forceinline=inline)(function)

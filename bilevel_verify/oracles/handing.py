@@ -120,7 +120,7 @@ def __getattr__(name: str) -> object:
     return makers[name]()
 
 
-def _row_type(block: object) -> NumbaType | None:
+def _row_type(block: Any) -> Any:
     """Type of what :func:`named` finds in a block; None if it is none."""
     types = internal("numba.core.types")
     kind = getattr(block, "instance_class", None)
@@ -190,7 +190,7 @@ def _rows_of_layer() -> Any:
 
 
 @lru_cache(maxsize=1)
-def _row_at() -> Callable[..., object]:
+def _row_at() -> Any:
     def generate(context: BaseContext, builder: IRBuilder, signature: Signature, args: Sequence[Value]) -> object:
         return _entry(context, builder, signature.return_type, *args)
 
@@ -221,7 +221,7 @@ def _called_at(address: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _address_call_2() -> Callable[..., object]:
+def _address_call_2() -> Any:
     @internal("numba.extending").intrinsic  # type: ignore[untyped-decorator]
     def at_address(typing_context: BaseContext, address: NumbaType, a: NumbaType, b: NumbaType) -> object:
         return _called_at(address, (a, b))
@@ -230,7 +230,7 @@ def _address_call_2() -> Callable[..., object]:
 
 
 @lru_cache(maxsize=1)
-def _address_call_7() -> Callable[..., object]:
+def _address_call_7() -> Any:
     @internal("numba.extending").intrinsic  # type: ignore[untyped-decorator]
     def at_address(
         typing_context: BaseContext,

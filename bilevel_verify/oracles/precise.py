@@ -72,7 +72,7 @@ class DisturbedOracles(PreciseOracles):
         return off(super()._ask(field, x, y, v), int(self.counts_array.sum()))
 
 
-def off(numbers: Sequence[mpmath.mpf], turn: int) -> NDArray[np.object_]:
+def off(numbers: Sequence[mpmath.mpf] | NDArray[np.object_], turn: int) -> NDArray[np.object_]:
     """The numbers, each by another multiple of :data:`DISTURBANCE` too large."""
     import mpmath
 

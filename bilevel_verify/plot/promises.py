@@ -43,7 +43,7 @@ VERDICT_MARKS = {"holds": "o", "consistent": "s", "refuted": "X", "inconsistent"
 
 
 @picture
-def along(problem: object, statement: str, claim: str | None = None, *, axes: object = None, **options: object) -> Any:
+def along(problem: object, statement: str, claim: str | None = None, *, axes: object = None, **options: Any) -> Any:
     """Measured against bound at every place of a run, with the place where the bound is closest.
 
     Parameters

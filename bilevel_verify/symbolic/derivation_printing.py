@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sympy
 from sympy.printing.latex import LatexPrinter
@@ -15,7 +15,7 @@ from bilevel_verify.atoms.functions import AtomFunction, logsumexp
 from bilevel_verify.symbolic.derivatives import Derivatives
 
 if TYPE_CHECKING:
-    from xml.dom.minidom import Element
+    pass
 
 MAXIMUM_PRINTED = 800
 """Operations above which a quantity is printed by its defining formula instead of its entries."""
@@ -79,7 +79,7 @@ class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
     def _print_Symbol(self, sym: sympy.Symbol, style: str = "plain") -> object:
         return super()._print_Symbol(sympy.Symbol("lambda") if sym.name == "lam" else sym, style)
 
-    def _named(self, name: str, arguments: tuple[object, ...], order: int, lower: tuple[object, ...]) -> Element:
+    def _named(self, name: str, arguments: tuple[object, ...], order: int, lower: tuple[object, ...]) -> Any:
         row = self.dom.createElement("mrow")
         head = self.dom.createElement("mi")
         head.appendChild(self.dom.createTextNode(name + "′" * order))
@@ -97,7 +97,7 @@ class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
         row.appendChild(fence)
         return row
 
-    def _operator(self, text: str) -> Element:
+    def _operator(self, text: str) -> Any:
         element = self.dom.createElement("mo")
         element.appendChild(self.dom.createTextNode(text))
         return element

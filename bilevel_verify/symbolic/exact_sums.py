@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,11 +19,9 @@ from bilevel_verify.symbolic.numeric import Forms, NumericGroup
 from bilevel_verify.symbolic.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import mpmath
 
-Numbers: TypeAlias = "list[mpmath.mpf]"
+Numbers = list[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +139,7 @@ class ExactSums:
                 if i in rows:
                     result[i - rows.start] += scale * mp.fdot((weights[k][a], number) for k, number in column)
 
-    def _dense(self, forms: Forms) -> dict[int, list[tuple[int, mpmath.mpf]]]:
+    def _dense(self, forms: Forms) -> dict[int, list[tuple[int, Any]]]:
         """Variable -> (sample, coefficient) where the coefficient is not zero."""
         if id(forms) not in self._matrices:
             columns: dict[int, list[tuple[int, Any]]] = {}
@@ -156,7 +154,7 @@ class ExactSums:
         found: dict[int, list[tuple[int, Any]]] = self._matrices[id(forms)]
         return found
 
-    def _program(self, key: object, derive: Callable[[], Program]) -> Program:
+    def _program(self, key: object, derive: Any) -> Program:
         if key not in self._programs:
             self._programs[key] = derive()
         return self._programs[key]

@@ -28,8 +28,6 @@ from bilevel_verify.symbolic.reader import exact
 from bilevel_verify.symbolic.structure import Form, Group, Structure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import sympy
 
 FloatArray = NDArray[np.float64]
@@ -59,7 +57,7 @@ class Forms:
         return not self.offset.any()
 
     @cached_property
-    def span(self) -> slice | NDArray[np.intp]:
+    def span(self) -> Any:
         """The columns as an index: a slice (no copy) where they follow each other."""
         columns = self.columns
         if len(columns) and np.array_equal(columns, np.arange(columns[0], columns[0] + len(columns))):
@@ -287,7 +285,7 @@ class NumericStructure:
         self._last = (key, values)
         return values
 
-    def program(self, key: object, derive: Callable[[], Program]) -> Program:
+    def program(self, key: object, derive: Any) -> Program:
         """A derived program, derived once."""
         if key not in self._programs:
             self._programs[key] = lower(derive())

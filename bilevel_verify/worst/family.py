@@ -214,7 +214,7 @@ def from_file(path: str | Path) -> Family:
         raise ProblemError(f"{path.name}: {str(error).removeprefix(f'{path.name}: ')}") from None
 
 
-def from_table(name: str, table: Mapping[str, object], folder: Path | None) -> Family:
+def from_table(name: str, table: Mapping[str, Any], folder: Path | None) -> Family:
     """A family from the plain table of a problem file.
 
     Raises

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,7 @@ class Screened:
 class StatedMinimum(Instance):
     """Truth as always, except that the minimum of phi is the one that the problem file states: quick and not proved."""
 
-    def _truth(self, name: str, known: Mapping[str, object]) -> Enclosure:
+    def _truth(self, name: str, known: Mapping[str, Any]) -> Enclosure:
         stated = self.problem.known.get("minimum")
         if name not in ("delta", "Delta") or stated is None or self.without_truth:
             return super()._truth(name, known)

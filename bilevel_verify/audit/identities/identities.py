@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -154,7 +155,7 @@ class Differenced:
             return Tensor(tuple(rows)), "computed"
         return Matrix(tuple(tuple(row.entries) for row in rows)), "computed"
 
-    def _slope(self, name: str, point: Vector, i: int) -> Value:
+    def _slope(self, name: str, point: Vector, i: int) -> Any:
         ends = []
         for sign in (1, -1):
             moved = tuple(e + sign * STEP if j == i else e for j, e in enumerate(point.entries))
@@ -167,7 +168,7 @@ class Differenced:
         return (ends[0] - ends[1]) / (2 * STEP)
 
 
-def _middle(value: Value) -> Value:
+def _middle(value: Value) -> Any:
     if isinstance(value, Vector):
         return Vector(tuple(e.mid() for e in value.entries))
     if isinstance(value, Matrix):
@@ -197,7 +198,7 @@ def _points(entry: Identity) -> set[str]:
     return {name for name in found if name[:1] in ("x", "y", "w", "z", "v")} - set(entry.define)
 
 
-def _flat(value: Value) -> list[arb]:
+def _flat(value: Value) -> list[Any]:
     if isinstance(value, Vector):
         return list(value.entries)
     if isinstance(value, Matrix):

@@ -35,22 +35,22 @@ def evaluate(node: tree.Node, points: Points) -> Array:
 class _Reals(Numpy):
     """Arrays of points as trees want them."""
 
-    def constant(self, value: object) -> np.float64:
+    def constant(self, value: Any) -> Any:
         return np.float64(nearest(value))
 
     def named(self, name: str) -> Array:
         return np.asarray({"pi": np.pi, "E": np.e, "oo": np.inf}[name])
 
-    def raised(self, a: Array, exponent: Array) -> Array:
+    def raised(self, a: Any, exponent: Any) -> Any:
         return np.power(np.asarray(a, float), exponent)
 
-    def maximum(self, a: Array, b: Array) -> Array:
+    def maximum(self, a: Any, b: Any) -> Any:
         return np.maximum(a, b)
 
-    def minimum(self, a: Array, b: Array) -> Array:
+    def minimum(self, a: Any, b: Any) -> Any:
         return np.minimum(a, b)
 
-    def compare(self, op: str, a: Array, b: Array) -> Array:
+    def compare(self, op: str, a: Any, b: Any) -> Any:
         return np.abs(a - b) <= NEAR * (np.abs(a) + np.abs(b)) if op == "eq" else super().compare(op, a, b)
 
     def integer(self, value: object, what: str) -> int:
@@ -62,7 +62,7 @@ class _Samples(TreeEvaluator[Array, Array]):
 
     error, lazy, typed = ExpressionError, True, False
 
-    def modulo(self, left: Array, right: Array) -> Array:
+    def modulo(self, left: Any, right: Any) -> Any:
         return np.mod(left, right)
 
     def over_range(self, node: tree.Call, index: str, low: tree.Node, high: tree.Node) -> Evaluate[Array]:

@@ -171,7 +171,7 @@ class Run(Inequalities):
 
     # ---- cases, induction, sums -------------------------------------------------------------------------------------
 
-    def _branch(self, script: Trees, inside: Trees, lines: Sequence[object], goal: object) -> str:
+    def _branch(self, script: Trees, inside: Trees, lines: list[Any], goal: Any) -> str:
         """The lines of one case, up to the goal."""
         raw = dict(self.raw)
         self.lines(inside, lines)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from flint import arb
 
@@ -194,7 +194,7 @@ def square_root(value: Value) -> Scalar:
     return arb(0).union(arb(number.upper()).sqrt())
 
 
-def as_scalar(value: object) -> Scalar:
+def as_scalar(value: Any) -> Scalar:
     """A scalar as it is, exact or not; vectors, matrices and answers are refused."""
     return value if type(value) in NUMBERS else scalar_ball(value)
 

@@ -142,7 +142,7 @@ class BlockJudge:
         self._rows = _chosen(rows, mine, epoch)
 
 
-def _chosen(rows: Trace, places: object, epoch: int) -> Trace:
+def _chosen(rows: Trace, places: Any, epoch: int) -> Trace:
     """Some rows of a trace, and the starts of its last epoch."""
     stamps = rows.epoch_start.get("epoch")
     starts: Mapping[str, Any] = rows.epoch_start
@@ -153,7 +153,7 @@ def _chosen(rows: Trace, places: object, epoch: int) -> Trace:
     return Trace(rows.epoch[places], rows.k[places], sequences, starts)
 
 
-def _run_of(rows: Trace, x: object) -> Run:
+def _run_of(rows: Trace, x: Any) -> Run:
     """Rows as a run in the middle; no epoch is known to have ended by a restart but those that another one follows."""
     nothing: Mapping[str, Any] = MappingProxyType({})
     epochs = int(np.asarray(rows.epoch)[-1]) + 1

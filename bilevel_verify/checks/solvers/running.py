@@ -107,9 +107,7 @@ def _need_end(name: str, given: set[str], budget: object) -> None:
     )
 
 
-def _whole(
-    problem: Problem, name: str, parameters: Mapping[str, object], x0: np.ndarray, given: Mapping[str, object]
-) -> Run:
+def _whole(problem: Problem, name: str, parameters: Mapping[str, object], x0: np.ndarray, given: dict[str, Any]) -> Run:
     """A run with its whole trace, before anything is thinned."""
     from bilevel_verify.methods import stream
 

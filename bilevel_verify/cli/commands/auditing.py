@@ -314,7 +314,7 @@ def _show(findings: Sequence[Finding], arguments: argparse.Namespace) -> int:
     return output.exit_status(rows, arguments.strict)
 
 
-def _summary(lines: Sequence[Line], rows: Sequence[Row], mutants: Mapping[str, object] | None) -> None:
+def _summary(lines: Sequence[Line], rows: Sequence[Row], mutants: Mapping[str, Any] | None) -> None:
     """The coverage table, the decided share, the counts of the controls."""
     from bilevel_verify.audit.findings.coverage import decided
 

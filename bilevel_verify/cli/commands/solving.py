@@ -19,8 +19,6 @@ from bilevel_verify.cli.commands.true_values import (
 from bilevel_verify.errors import BilevelVerifyError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bilevel_verify.methods.run import Run
     from bilevel_verify.problems.problem import Problem
 
@@ -88,7 +86,7 @@ def _promised(method: str, statement: str | None, problem: Problem | None, asked
     return [f"{card.key}/{entry.id}, {claim.id}: {claim.chain[0]}{reached.get(claim.id, '')}" for claim in claims]
 
 
-def _reached(problem: Problem | None, statement: str, claims: list[str], asked: Mapping[str, object]) -> dict[str, str]:
+def _reached(problem: Problem | None, statement: str, claims: list[str], asked: dict[str, Any]) -> dict[str, str]:
     """Claim -> both sides on this run with the verdict, as ``verify`` has them; nothing where it says nothing."""
     from bilevel_verify.checks import verify
     from bilevel_verify.reporting.words import number

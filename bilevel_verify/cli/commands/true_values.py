@@ -75,7 +75,7 @@ def show_certificates(said: dict[str, dict[str, object]], folder: str) -> None:
     output.line("\n".join(["", *lines_of(said, Path(folder))]))
 
 
-def truth_at(problem: Problem, x: object) -> dict[str, object]:
+def truth_at(problem: Problem, x: Any) -> dict[str, object]:
     """True quantities at x, each with its error bar and certificate; what does not exist says why (``error``)."""
     from bilevel_verify.truth import truth
 
@@ -85,12 +85,12 @@ def truth_at(problem: Problem, x: object) -> dict[str, object]:
     if problem.kind == "simple_bilevel" and x is not None:
         rows.append(_distance(answers, x))
     for row in rows:
-        name = row["quantity"]
+        name = str(row["quantity"])
         if row["value"] is None:
             found[name] = {"error": " ".join(str(row["method"]).split())}
         else:
             record = {k: plain(row[k]) for k in ("value", "error", "certainty", "method", "attained")}
-            found[name] = record | {"certificate": CERTIFICATES[row["certainty"]]}
+            found[name] = record | {"certificate": CERTIFICATES[str(row["certainty"])]}
     return found
 
 

@@ -24,7 +24,7 @@ from bilevel_verify.intervals.jets import coefficients_of, jet_space
 from bilevel_verify.numbers.rounding import Array
 
 if TYPE_CHECKING:
-    from bilevel_verify.symbolic.program import Program
+    pass
 
 ROWS = 4
 """Most rows for which the simplex is searched."""
@@ -90,7 +90,7 @@ def _entries(rows: Rows, k: int) -> Any:
     return program_of(out, list(free))
 
 
-def _ranges(program: Program, lo: Array, hi: Array) -> Interval:
+def _ranges(program: Any, lo: Array, hi: Array) -> Interval:
     """Ranges of the entries over boxes of probabilities, shape (boxes, entries): centred form met with the natural."""
     free = lo.shape[1]
     arithmetic = JetArithmetic(free, 1)

@@ -246,7 +246,7 @@ def convict(ask: Ask, m: Memory, s: State, k: int, value_w: object) -> int:
 
 
 @loop
-def sentence(ask: Ask, m: Memory, s: State, k: int, value_u: object) -> int:
+def sentence(ask: Ask, m: Memory, s: State, k: int, value_u: Any) -> int:
     """Next centre <- the best of u, y_0 .. y_t, u + eta_nc delta, u - eta_nc delta by f; delta = (u - v)/||u - v||."""
     witness, v, trial, base, eta_nc = s.witness, s.v, s.trial, s.next_p, m.letters.eta_nc
     best, best_value = -1, value_u

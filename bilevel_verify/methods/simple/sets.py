@@ -51,7 +51,7 @@ def project_otherwise(projection: Callable[[Vector], Vector], points: Sequence[V
 
 
 @loop
-def project_onto(code: int, size: float, points: Sequence[Vector], source: int) -> None:
+def project_onto(code: int, size: Any, points: Any, source: int) -> None:
     """NEXT <- Euclidean projection of a row onto the set."""
     v, out, first, second = points[source], points[NEXT], points[FIRST], points[SECOND]
     n = len(out)

@@ -23,7 +23,7 @@ from bilevel_verify.testing.trials.ledger import Entry, note
 from bilevel_verify.testing.trials.trying import EXAMPLE_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    pass
 
 __tracebackhide__ = hidden
 
@@ -129,7 +129,7 @@ def _drawn(kind: str, many: int, seed: int | None) -> Iterator[tuple[Any, list[f
         yield instance, start, decoding.TOLERANCES[number % len(decoding.TOLERANCES)]
 
 
-def kind_of(statement: object) -> str:
+def kind_of(statement: Any) -> str:
     """The kind of problem that a statement's method is for.
 
     Raises
@@ -146,7 +146,7 @@ def kind_of(statement: object) -> str:
     raise InputError("the statement names no method of this package: give problem= or kind=")
 
 
-def _judge(solver: Function, statement: object, stated: object, options: Mapping[str, object], chosen: Profile) -> int:
+def _judge(solver: Function, statement: object, stated: object, options: dict[str, Any], chosen: Profile) -> int:
     """How many claims were decided; BrokenContract for the first that is broken."""
     from bilevel_verify.checks import verify
     from bilevel_verify.problems import dump

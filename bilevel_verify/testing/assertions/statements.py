@@ -88,7 +88,7 @@ def _member(mine: object, name: str) -> Callable[..., object] | None:
     return found if callable(found) else None
 
 
-def _stated(problem: object) -> Any:
+def _stated(problem: Any) -> Any:
     from bilevel_verify.problems import load, loads, zoo
     from bilevel_verify.problems.problem import Problem
 

@@ -86,7 +86,7 @@ def stand_in(asked: Any) -> Any:
     )
 
 
-def run(asked: object, method: str, parameters: Mapping[str, object], x0: FloatArray, **options: object) -> Any:
+def run(asked: Any, method: str, parameters: Mapping[str, object], x0: FloatArray, **options: Any) -> Any:
     """Run a method of this package on the kit's oracles."""
     from bilevel_verify.methods import run_method
 

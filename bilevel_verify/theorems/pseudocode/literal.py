@@ -223,7 +223,7 @@ class _Numbers:
     def __init__(self, given: Mapping[str, object]) -> None:
         self.given = given
 
-    def value(self, node: object) -> Any:
+    def value(self, node: Any) -> Any:
         from bilevel_verify.numbers import exact
         from bilevel_verify.numbers.rounding import precision
         from bilevel_verify.theorems.letters.resolve import scalar_of

@@ -26,10 +26,10 @@ Value = Any
 class Field(Protocol):
     """The real numbers of a run."""
 
-    def number(self, value: object) -> Number:
+    def number(self, value: Any) -> Number:
         """Convert an exact number, a float or a decimal text."""
 
-    def vector(self, values: Sequence[object]) -> Any:
+    def vector(self, values: Sequence[Any]) -> Any:
         """A one-dimensional array of numbers of the field."""
 
     def function(self, name: str, value: Number) -> Number:
@@ -67,7 +67,7 @@ class Multiprecision:
 
         self.context = mpmath.mp
 
-    def number(self, value: object) -> Number:
+    def number(self, value: Any) -> Number:
         """A number rounded to the precision of the context; rationals are divided in it."""
         if isinstance(value, Fraction):
             return self.context.mpf(value.numerator) / value.denominator
@@ -75,7 +75,7 @@ class Multiprecision:
             return self.context.make_mpf(value._mpf_)
         return self.context.mpf(value.item() if isinstance(value, np.generic) else value)
 
-    def vector(self, values: Sequence[object]) -> Any:
+    def vector(self, values: Sequence[Any]) -> Any:
         """An object array."""
         found = np.empty(len(values), dtype=object)
         for place, value in enumerate(values):

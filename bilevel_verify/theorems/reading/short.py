@@ -112,7 +112,7 @@ def _prescribed(value: object, settings: object, place: Place) -> Any:
     return found
 
 
-def _of_settings(texts: object, settings: object, place: Place) -> Any:
+def _of_settings(texts: Any, settings: Any, place: Place) -> Any:
     found: list[Any] = []
     for text in _listed(texts):
         named = PRESCRIBED.match(text) if isinstance(text, str) else None

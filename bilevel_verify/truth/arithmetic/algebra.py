@@ -10,7 +10,7 @@ A *number* is an array (n,), an :class:`~bilevel_verify.intervals.batch.Interval
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Algebra(Protocol[N, M]):
     """Matrices of one number system."""
 
     @property
-    def arithmetic(self) -> Arithmetic[N, object]:
+    def arithmetic(self) -> Arithmetic[N, Any]:
         """The number system."""
 
     def matrix(self, rows: Sequence[Sequence[N]], like: Sequence[N]) -> M: ...

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,6 @@ from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
 from bilevel_verify.symbolic.numeric import exact_scale
 from bilevel_verify.symbolic.program import Program, finish, program_of
 from bilevel_verify.truth.functions.kernels import Kernel, kernel_of
-
-if TYPE_CHECKING:
-    import sympy
 
 FloatArray = NDArray[np.float64]
 
@@ -69,7 +66,7 @@ class GroupSum:
     programs: dict[tuple[int, bool], Program] = field(default_factory=dict)
 
     @staticmethod
-    def of(factor: sympy.Expr, data: DataSum, places: Mapping[sympy.Symbol, int]) -> GroupSum:
+    def of(factor: Any, data: DataSum, places: Mapping[Any, int]) -> GroupSum:
         """The sum with its factor; what it is made of is shared, not copied."""
         forms, columns = tuple(data.forms.values()), tuple(column.values for column in data.columns.values())
         body = program_of(data.body, data.bound_symbols)
@@ -166,7 +163,7 @@ class WithSums:
             out = [o if t is None else arithmetic.add(o, arithmetic.mul(scale, t)) for o, t in zip(out, found)]
         return out
 
-    def _chunks(self, kernel: Kernel, group: GroupSum, inputs: Sequence[object]) -> Iterator[dict[Where, object]]:
+    def _chunks(self, kernel: Kernel, group: GroupSum, inputs: Sequence[object]) -> Iterator[dict[Where, Any]]:
         step = min(MOST, max(FEWEST, AT_ONCE // kernel.points(inputs)))
         for samples in chunks(group.count, step):
             forms = group.chunk(samples)
@@ -212,7 +209,7 @@ class WithSums:
                             _put(kernel, found, (right, left), kernel.transposed(table))
         return found
 
-    def _entries(self, kernel: Kernel, parts: Mapping[Where, object]) -> list[object]:
+    def _entries(self, kernel: Kernel, parts: Mapping[Where, object]) -> list[Any]:
         """The outputs, None where nothing is added."""
         n, head = len(self.wanted), (1 if 0 in self.orders else 0)
         start = head + (n if 1 in self.orders else 0)

@@ -18,7 +18,7 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.truth.arithmetic.algebra import Boxes
 
 if TYPE_CHECKING:
-    import flint
+    pass
 
 FloatArray = NDArray[np.float64]
 BOXES = Boxes()
@@ -61,7 +61,7 @@ def _first_sign(slope: Slope, start: FloatArray, rows: NDArray[np.intp], side: i
     return found
 
 
-def ball_bracket(slope: Callable[[flint.arb], flint.arb], middle: flint.arb) -> flint.arb | None:
+def ball_bracket(slope: Callable[[Any], Any], middle: Any) -> Any | None:
     """A ball with all minimisers of a convex function of one variable; None if the derivative shows no sign change.
 
     Parameters

@@ -387,7 +387,7 @@ class LowerLevel:
         d, out = self.model.dy, self._parts(BALLS.arithmetic, x, y, lam)
         return flint.arb_mat(d, 1, out[:d]), flint.arb_mat(d, d, out[d:])
 
-    def _parts(self, arithmetic: object, x: Sequence[object], y: Sequence[object], lam: object) -> list[Any]:
+    def _parts(self, arithmetic: Any, x: Sequence[object], y: Sequence[Any], lam: Any) -> list[Any]:
         """Gradient and Hessian in y of what is minimised, entry by entry, in any arithmetic of single numbers."""
         z = [*x, *y]
         g: list[Any] = self.lower.second_order_y.run(arithmetic, z)[1:]

@@ -170,7 +170,7 @@ class _Path:
         primal = [(c + s).mid() for c, s in zip(at.constraints, slack)]
         return self._dual(at, free, weights).mid(), primal, (self.E * w - self.e).mid()
 
-    def _dual(self, at: _Linearised, free: flint.arb_mat, weights: list[flint.arb]) -> flint.arb_mat:
+    def _dual(self, at: _Linearised, free: flint.arb_mat, weights: list[flint.arb]) -> Any:
         """The gradient of the Lagrangian, with its rounding."""
         dual = at.gradient
         if self.count:

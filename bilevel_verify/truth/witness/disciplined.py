@@ -158,7 +158,7 @@ class Translator:
             )
         return found
 
-    def _entropy(self, expression: sympy.Mul) -> Expression | None:
+    def _entropy(self, expression: sympy.Mul) -> Any | None:
         """``u log(k u)`` as entropy, ``u log(k u / v)`` as relative entropy, for affine u and v and k > 0."""
         logs = [a for a in expression.args if isinstance(a, sympy.log)]
         if len(logs) != 1:
@@ -174,7 +174,7 @@ class Translator:
         self.nonnegative.append((v, below / ratio, _short(expression)))  # the quotient is positive where both are not
         return self.cp.rel_entr(u, v)
 
-    def _over(self, expression: sympy.Mul) -> Expression | None:
+    def _over(self, expression: sympy.Mul) -> Any | None:
         """A square (or a convex quadratic without linear part) over a positive affine form."""
         above, below = sympy.fraction(expression)
         square = quadratic_of(above, self.symbols)
@@ -188,7 +188,7 @@ class Translator:
         self.nonnegative.append((denominator, below, _short(expression)))
         return self.cp.quad_over_lin(rows @ (self.variable - centre), denominator)
 
-    def _power(self, expression: sympy.Pow) -> Expression:
+    def _power(self, expression: sympy.Pow) -> Any:
         base, exponent = expression.base, expression.exp
         if base == sympy.E:
             return self.cp.exp(self.term(exponent))
@@ -206,7 +206,7 @@ class Translator:
             self.nonnegative.append((inner, base, _short(expression)))
         return self.cp.inv_pos(inner) if exponent == -1 else self.cp.power(inner, float(exponent))
 
-    def _geometric_mean(self, base: sympy.Mul) -> Expression:
+    def _geometric_mean(self, base: sympy.Mul) -> Any:
         """``(u_1 ... u_k)^(1/k)`` of affine forms (concave, where all are >= 0)."""
         parts = [self.term(a) for a in base.args]
         if not all(p.is_affine() for p in parts):
@@ -214,7 +214,7 @@ class Translator:
         self.nonnegative += [(p, a, _short(base)) for p, a in zip(parts, base.args)]
         return self.cp.geo_mean(self.cp.hstack(parts))
 
-    def _norm(self, base: sympy.Expr) -> Expression | None:
+    def _norm(self, base: sympy.Expr) -> Any | None:
         """``sqrt`` of a convex quadratic as a norm, if the quadratic is a sum of squares plus a constant >= 0."""
         found = quadratic_of(base, self.symbols)
         root = None if found is None else _pure_squares(found, with_rest=True)
