@@ -125,9 +125,9 @@ def test_extremes_are_those_of_the_two_extreme_matrices_with_room_for_rounding(
             np.testing.assert_allclose(asked[side][0][box], entry[0] + outer, rtol=1e-13, atol=1e-14)
             np.testing.assert_allclose(asked[side][1][box], entry[1] + outer, rtol=1e-13, atol=1e-14)
         sizes = [sum(row[i] ** 2 for i in members) for row in rows]
-        largest = np.maximum(np.abs(pieces.ridges.lo[box]), np.abs(pieces.ridges.hi[box]))
-        room = float(largest @ sizes) * (len(rows) + n + 6) * 3e-16
         for found, end, which, sign in ((least, "low", 0, -1.0), (most, "high", 1, 1.0)):
+            own = pieces.ridges.lo[box] if end == "low" else pieces.ridges.hi[box]
+            room = float(np.abs(own) @ sizes) * (len(rows) + n + 6) * 3e-16
             outer, entry = matrices[end]
             size = np.abs(entry[which]).max() + np.abs(outer).max()
             assert found[box] == pytest.approx(sign * (room + n * 3e-16 * size), rel=1e-9, abs=1e-40)
@@ -144,11 +144,10 @@ def test_infinite_entries_do_not_spoil_the_room_of_the_other_side(monkeypatch: p
     assert 0.0 < most[0] < 1e-13
     assert -1e-13 < least[1] < 0.0
     size = (model.row_centres**2).sum(axis=1)
-    largest = np.maximum(np.abs(pieces.ridges.lo[1]), np.abs(pieces.ridges.hi[1]))
-    room = float(largest @ size) * 10 * 3e-16
-    assert most[1] == pytest.approx(room, rel=1e-9, abs=1e-40)  # an infinite size adds nothing
+    room_low, room_high = (float(np.abs(e[1]) @ size) * 10 * 3e-16 for e in (pieces.ridges.lo, pieces.ridges.hi))
+    assert most[1] == pytest.approx(room_high, rel=1e-9, abs=1e-40)  # an infinite size adds nothing
     pieces.entries.lo[1, 0] = -INF
-    assert asked_extremes(monkeypatch, form, pieces)[1][1] == pytest.approx(-room, rel=1e-9, abs=1e-40)
+    assert asked_extremes(monkeypatch, form, pieces)[1][1] == pytest.approx(-room_low, rel=1e-9, abs=1e-40)
     pieces = random_pieces(model, 2, 2)
     pieces.ridges.hi[1, 1] = INF
     asked, least, most = asked_extremes(monkeypatch, form, pieces)
