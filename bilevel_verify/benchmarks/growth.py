@@ -9,13 +9,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bilevel_verify.benchmarks.rows import Row, Section, law, missing
 from bilevel_verify.oracles.store import FOLDER_VARIABLE
-
-if TYPE_CHECKING:
-    pass
 
 DIMENSIONS = (1, 5, 20, 50, 100)
 SAMPLES = (100, 1_000, 10_000, 100_000)

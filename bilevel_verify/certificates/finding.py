@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bilevel_check import check
 from bilevel_check.context import Context
@@ -20,9 +20,6 @@ from bilevel_verify.certificates.statement import NotStated, node_of, statement_
 from bilevel_verify.certificates.strategies import Search
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import to_text
-
-if TYPE_CHECKING:
-    pass
 
 LONGEST = 160
 """Characters of a certificate that is shown in a row."""

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
-
-if TYPE_CHECKING:
-    pass
 
 FLIPPED = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bilevel_verify.drafting.document import Unit, slug
 from bilevel_verify.drafting.forms import Sorts, Store, Unjudged
@@ -18,9 +18,6 @@ from bilevel_verify.drafting.scopes import Scope, Scopes
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
-
-if TYPE_CHECKING:
-    pass
 
 COMPARED = ("<", "<=", ">", ">=", "==")
 TABLES = {"scalar": "inequality", "letters": "inequality", "step": "step", "order": "derivation"}

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from bilevel_verify.experiments.claims import SELDOM, Judged, costs, judge, lowe
 from bilevel_verify.experiments.paired import BAND, LEVEL
 from bilevel_verify.experiments.running import Finished
 from bilevel_verify.experiments.targets import goals, words
-
-if TYPE_CHECKING:
-    pass
 
 KEPT = ("curve", "counts", "calls", "status", "final", "curvature_steps")
 """What ``data.json`` keeps of a run."""

@@ -16,14 +16,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bilevel_verify.oracles.convention import FIELDS, VERSION, OracleSet
 from bilevel_verify.oracles.notices import say_once
 from bilevel_verify.oracles.store import store
-
-if TYPE_CHECKING:
-    pass
 
 PLAIN_VARIABLE = "BILEVEL_VERIFY_PLAIN"
 """Environment variable: anything but empty or 0 forces plain Python."""

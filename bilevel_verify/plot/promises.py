@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bilevel_verify.campaign.statistics import oracle_calls, used_share
 from bilevel_verify.checks.judging.orders import local_slopes
@@ -26,9 +26,6 @@ from bilevel_verify.plot.style import (
     picture,
     plain,
 )
-
-if TYPE_CHECKING:
-    pass
 
 VERDICT_COLOURS = {
     "holds": PALETTE[2],

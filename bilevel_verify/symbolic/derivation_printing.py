@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from sympy.printing.latex import LatexPrinter
@@ -13,9 +13,6 @@ from sympy.printing.str import StrPrinter
 
 from bilevel_verify.atoms.functions import AtomFunction, logsumexp
 from bilevel_verify.symbolic.derivatives import Derivatives
-
-if TYPE_CHECKING:
-    pass
 
 MAXIMUM_PRINTED = 800
 """Operations above which a quantity is printed by its defining formula instead of its entries."""

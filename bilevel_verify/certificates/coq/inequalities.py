@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bilevel_check.ring import Poly, number
 from bilevel_check.rules import Proof, element_of, goal_of
@@ -10,9 +10,6 @@ from bilevel_check.terms import Tree, tree
 from bilevel_verify.certificates.coq.script import ZERO
 from bilevel_verify.certificates.coq.trees import Trees
 from bilevel_verify.certificates.coq.words import NotWritten
-
-if TYPE_CHECKING:
-    pass
 
 SIGN = {">=": "<=", ">": "<", "==": "="}
 

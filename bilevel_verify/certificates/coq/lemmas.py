@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bilevel_check.context import Context
 from bilevel_check.ring import names, number
@@ -17,9 +17,6 @@ from bilevel_verify.certificates.coq.script import ZERO, Generators
 from bilevel_verify.certificates.coq.trees import Trees
 from bilevel_verify.certificates.coq.words import NotWritten, Words, on_a_line
 from bilevel_verify.certificates.draft import determined, listed
-
-if TYPE_CHECKING:
-    pass
 
 PRELUDE, SUMS = (
     files("bilevel_verify.certificates.coq").joinpath(name).read_text(encoding="utf-8")

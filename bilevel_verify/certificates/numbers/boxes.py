@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import sympy
 
@@ -15,9 +15,6 @@ from bilevel_verify.certificates.numbers.branches import cells
 from bilevel_verify.certificates.numbers.relations import NoTree, Ranges, Relation
 from bilevel_verify.certificates.numbers.values import Value, in_values
 from bilevel_verify.certificates.statement import NotStated
-
-if TYPE_CHECKING:
-    pass
 
 DEPTH = 50
 """Splits one below the other: the checker reads certificates of 60 levels."""

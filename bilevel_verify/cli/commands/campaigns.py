@@ -8,7 +8,7 @@ import shlex
 import signal
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bilevel_verify.campaign.cell import Cell, Limits
 from bilevel_verify.campaign.controls import Control, judge_controls
@@ -18,9 +18,6 @@ from bilevel_verify.campaign.store import Store
 from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
 from bilevel_verify.files import is_folder, is_there, read_text
-
-if TYPE_CHECKING:
-    pass
 
 INTERRUPTED, OUR_ERROR, WRONG_USE = 130, 3, 2
 LARGEST_REPORT = 1_000_000_000

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bilevel_verify.cli import output
-
-if TYPE_CHECKING:
-    pass
 
 DIGITS = 6
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bilevel_verify.cli import output, values
 from bilevel_verify.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 Json = dict[str, Any]
 

@@ -8,7 +8,7 @@ space it is the supremum as soon as the rows are affinely independent (every ``p
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy
@@ -22,9 +22,6 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.jets import coefficients_of, jet_space
 from bilevel_verify.numbers.rounding import Array
-
-if TYPE_CHECKING:
-    pass
 
 ROWS = 4
 """Most rows for which the simplex is searched."""

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from bilevel_verify.testing.trials.common import Function, name_of
 from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, hidden, profile
 from bilevel_verify.testing.trials.ledger import Entry, note
 from bilevel_verify.testing.trials.trying import EXAMPLE_VARIABLE
-
-if TYPE_CHECKING:
-    pass
 
 __tracebackhide__ = hidden
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,6 @@ from bilevel_verify.testing.instances.blocks import Block
 from bilevel_verify.testing.instances.families import Instance
 from bilevel_verify.testing.instances.simple import SimpleInstance
 from bilevel_verify.testing.instances.writing import rows_of
-
-if TYPE_CHECKING:
-    pass
 
 try:
     from hypothesis import strategies as st

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from numpy.typing import NDArray
 from bilevel_verify.testing import instances
 from bilevel_verify.testing.instances.blocks import Block
 from bilevel_verify.testing.instances.families import Instance
-
-if TYPE_CHECKING:
-    pass
 
 Kept = tuple[Instance, NDArray[np.float64], dict[str, float]]
 METHODS = ("convex-until-guilty",)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import sympy
@@ -19,9 +19,6 @@ from numpy.typing import NDArray
 
 from bilevel_verify.problems.feasible import Simplex
 from bilevel_verify.problems.problem import Problem
-
-if TYPE_CHECKING:
-    pass
 
 FloatArray = NDArray[np.float64]
 

@@ -9,16 +9,13 @@ no local test can.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.truth.arithmetic.algebra import Boxes
-
-if TYPE_CHECKING:
-    pass
 
 FloatArray = NDArray[np.float64]
 BOXES = Boxes()
