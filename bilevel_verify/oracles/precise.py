@@ -38,13 +38,7 @@ class PreciseOracles(Oracles):
         """g(x, y)."""
         return self._ask("value_g", x, y)[0]
 
-    def _ask(
-        self,
-        field: str,
-        x: Any,
-        y: Any,
-        v: Any | None = None,
-    ) -> Any:
+    def _ask(self, field: str, x: Any, y: Any, v: Any | None = None) -> Any:
         import mpmath
 
         lengths = self.programs.ranges
@@ -62,13 +56,7 @@ class PreciseOracles(Oracles):
 class DisturbedOracles(PreciseOracles):
     """The same, each answer off by less than floats of any kind resolve: a solver that rounds does not notice."""
 
-    def _ask(
-        self,
-        field: str,
-        x: Any,
-        y: Any,
-        v: Any | None = None,
-    ) -> Any:
+    def _ask(self, field: str, x: Any, y: Any, v: Any | None = None) -> Any:
         return off(super()._ask(field, x, y, v), int(self.counts_array.sum()))
 
 
