@@ -15,8 +15,6 @@ from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 
-FLIPPED = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
-
 
 class NotStated(Exception):
     """A part of a claim that certificates have no word for."""
@@ -61,8 +59,8 @@ def _conditions(node: tree.Node) -> Iterator[object]:
                 yield from _conditions(part)
         case tree.Logical(operator="or", operands=operands):
             yield ["or", *(_one(list(_conditions(part))) for part in operands)]
-        case tree.Not(operand=tree.Compare(operands=(left, right), operators=(op,))) if op in FLIPPED:
-            yield [FLIPPED[op], data_of(left), data_of(right)]
+        case tree.Not(operand=tree.Compare(operands=(left, right), operators=(op,))) if op in tree.NEGATED:
+            yield [tree.NEGATED[op], data_of(left), data_of(right)]
         case tree.Truth(value=True):
             return
         case _:

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 
+NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+"""The order relation between numbers that holds where another one does not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Node:

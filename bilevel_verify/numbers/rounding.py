@@ -206,7 +206,8 @@ def _ball_function(number: sympy.Expr) -> arb:
         for other in balls[1:]:
             best = best.max(other) if name == "Max" else best.min(other)
         return best
-    for rewritten in (number.doit(), *(number.rewrite(rule) for rule in ("sigmoid", "exp", "cosh"))):  # own atoms
+    for rule in ("", "sigmoid", "exp", "cosh"):  # the last three are for our own atoms
+        rewritten = number.rewrite(rule) if rule else number.doit()
         if rewritten != number:
             return _ball(rewritten)
     raise ValueError(f"cannot enclose the number {number}")

@@ -117,6 +117,10 @@ class Paper:
         """Formulas that could not be read; nothing is said about them."""
         return tuple(s for s in self.sentences if not s.read.statements)
 
+    def before(self, sentence: Sentence) -> dict[str, Sentence]:
+        """Number -> relation, of the numbered relations that are printed before a sentence."""
+        return {k: s for k, s in self.numbered.items() if s.read.formula.n < sentence.read.formula.n}
+
     @cached_property
     def stated(self) -> dict[str, Passage]:
         """Name -> statement, of the names that one statement alone has."""

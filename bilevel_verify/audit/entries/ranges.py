@@ -20,7 +20,6 @@ from bilevel_verify.theorems.vocabulary import NUMBERS
 
 EFFORT = 0.5
 NONNEGATIVE = Domain("[0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, True, False)
-AGAINST = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
 
 
 def range_findings(card: Card, entry: Entry, seed: int = 0) -> Iterator[Finding]:
@@ -69,7 +68,7 @@ def _end(table: Written, name: str, value: Expression, end: tree.Node, seed: int
     if decision.outcome != "refuted":
         return decision, False
     return decision, _closed(claim) or decide(
-        replace(claim, op=AGAINST[op]), seed=seed, effort=EFFORT
+        replace(claim, op=tree.NEGATED[op]), seed=seed, effort=EFFORT
     ).outcome == "proved"
 
 

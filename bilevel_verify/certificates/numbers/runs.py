@@ -44,7 +44,6 @@ BOXES = 200
 PLAIN = {"abs", "sqrt", "exp", "log", "floor", "ceil", "max", "min", "plus"}
 """Functions of numbers that a certificate repeats; anything else that has a value is a letter between its ends."""
 SLOPES = ("grad_f", "grad_g", "grad_phi")
-REVERSED = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
 
 
 class NoPlace(Exception):
@@ -149,7 +148,7 @@ def _text(place: Place | str, about: Mapping[str, str]) -> str:
     if isinstance(place, str):
         raise NoPlace(place)
     op, told = place.op.removeprefix("not "), {**about, "where": place.where, **place.meanings}
-    op = REVERSED[op] if _breaks(place) else op
+    op = tree.NEGATED[op] if _breaks(place) else op
     sides = (place.right, place.left) if op in (">=", ">") else (place.left, place.right)
     try:
         found = certificate_in_ranges(["<" if len(op) == 1 else "<=", *sides], place.ranges, told, BOXES)
@@ -161,7 +160,7 @@ def _text(place: Place | str, about: Mapping[str, str]) -> str:
 def _place(judged: Judged, place: Bound, evaluator: Evaluator, judgement: Judgement, formulas: Formulas) -> Place | str:
     """A place as data, or the reason why it is none."""
     op = judged.link.op
-    if op not in REVERSED:
+    if op not in tree.NEGATED:
         return f"the relation {op}"
     sides = _Sides(evaluator, place, formulas)
     try:

@@ -88,17 +88,13 @@ def _rounds(
     compute: Callable[..., Mapping[str, Constant]], known: Refined, names: list[str], seconds: float, end: float
 ) -> None:
     """Fill ``known`` round by round; ``names`` becomes the list of all that are wanted."""
-    effort = 0.0 if 0 < seconds < SHORT else 1.0
-    table = compute(effort=effort)
-    names.extend(table)
-    for name in names:
-        known.take(table, name)
-    if effort == 0:
-        if time.monotonic() >= end:
-            return
-        effort, table = 1.0, compute(effort=1.0)
+    for effort in (0.0, 1.0) if 0 < seconds < SHORT else (1.0,):
+        table = compute(effort=effort)
+        names[:] = table
         for name in names:
             known.take(table, name)
+        if time.monotonic() >= end:
+            return
     wanted = list(names)
     while wanted := [name for name in wanted if not _is_tight(known.records[name])]:
         spent = sum(known.took[name] for name in wanted)

@@ -22,7 +22,6 @@ from bilevel_verify.theorems import algorithm as script
 
 ACCURACY = {"eps", "epsilon"}
 SMALL, LARGE = ("<", "<="), (">", ">=")
-OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 NORMS = ("norm", "norm_2", "dual_norm")
 CLIMBS = re.compile(r"\b(?:ascent|ascend\w*|maximi[sz]\w+|concave|mini-?max|saddle)\b", re.I)
 PUSHES = re.compile(r"\b(?:momentum|accelerat\w+|inertia\w*|extrapolat\w+|heavy[- ]ball)\b", re.I)
@@ -100,8 +99,8 @@ def _compared(test: tree.Node) -> Iterator[tuple[tree.Node, str, tree.Node]]:
         case tree.Compare(operands=(left, right), operators=(op,)):
             yield left, op, right
             yield right, FLIPPED.get(op, op), left
-        case tree.Not(operand=tree.Compare(operands=(left, right), operators=(op,))) if op in OPPOSITE:
-            yield from _compared(tree.Compare((left, right), (OPPOSITE[op],)))
+        case tree.Not(operand=tree.Compare(operands=(left, right), operators=(op,))) if op in tree.NEGATED:
+            yield from _compared(tree.Compare((left, right), (tree.NEGATED[op],)))
         case tree.Logical(operands=parts):
             for part in parts:
                 yield from _compared(part)

@@ -251,14 +251,13 @@ def widened(old: Zone, new: Zone) -> Zone:
 
 def opposite(test: tree.Node) -> tree.Node:
     """The negation of a test, with the signs turned; a chain of comparisons negates to a disjunction."""
-    turned = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
     match test:
         case tree.Truth(value=value):
             return tree.Truth(not value)
         case tree.Logical(operator=word, operands=parts):
             return tree.Logical("or" if word == "and" else "and", tuple(opposite(part) for part in parts))
-        case tree.Compare(operands=(one, other), operators=(op,)) if op in turned:
-            return tree.Compare((one, other), (turned[op],))
+        case tree.Compare(operands=(one, other), operators=(op,)) if op in tree.NEGATED:
+            return tree.Compare((one, other), (tree.NEGATED[op],))
         case tree.Compare(operands=(one, other), operators=("==",)):
             return tree.Logical("or", (tree.Compare((one, other), ("<",)), tree.Compare((one, other), (">",))))
         case tree.Compare(operands=operands, operators=operators) if len(operators) > 1:

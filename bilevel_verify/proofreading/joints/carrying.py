@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -113,11 +113,8 @@ def _meant(
     joint: str,
 ) -> Judged | None:
     """The one relation before a result that gives what is printed, in the place of the base or of a cited premise."""
-    ahead = {
-        k: s for k, s in paper.numbered.items() if s.read.formula.n < printed.read.formula.n and s not in (base, *cited)
-    }
     found: list[tuple[Sentence, Sentence]] = []
-    for other in ahead.values():
+    for other in (s for s in paper.before(printed).values() if s not in (base, *cited)):
         if _gives(printed, other, premises, ties):
             found.append((base, other))
         for one in cited:
@@ -126,11 +123,18 @@ def _meant(
                 found.append((one, other))
     if len(found) != 1 or not found[0][0].read.formula.number:
         return None
-    named, meant = (s.read.formula.number for s in found[0])
-    title = f"({named}) is named for this step, and it gives something else; with ({meant}) it gives what is printed"
-    evidence = (*(f"({s.read.formula.number}): {to_text_of(s)}" for s in found[0]), f"printed: {to_text_of(printed)}")
+    named, meant = (f"({s.read.formula.number})" for s in found[0])
+    title = f"{named} is named for this step, and it gives something else; with {meant} it gives what is printed"
+    return misnamed(printed, joint, title, [*zip((named, meant), found[0], strict=True), ("printed", printed)])
+
+
+def misnamed(
+    printed: Sentence, joint: str, title: str, relations: Iterable[tuple[str, Sentence]], reason: str = ""
+) -> Judged:
+    """A step for which a relation is named and another one is meant: ``relations`` are the evidence, by their names."""
+    evidence = tuple(f"{name}: {to_text_of(s)}" for name, s in relations)
     defect = Defect("citation", printed.place, title, "wording", printed.latex, evidence, unit=printed.unit)
-    return Judged("citation", printed.place, joint, "refuted", title, defect)
+    return Judged("citation", printed.place, joint, "refuted", reason or title, defect)
 
 
 def _gives(printed: Sentence, base: Sentence, premises: list[Bounded], ties: Ties) -> bool:

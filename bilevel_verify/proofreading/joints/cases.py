@@ -13,7 +13,6 @@ from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.proofreading.source import Paper, Sentence
 
-OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 MEMBER = re.compile(r"(.+?)_?([12])\Z")
 
@@ -83,11 +82,11 @@ def _judged(name: str, first: Sentence, one: tree.Compare, second: Sentence, oth
     if other.operands == one.operands[::-1]:
         op = TURNED.get(op, op)
     elif other.operands != one.operands:
-        if other.operands[0] == one.operands[0] and OPPOSITE.get(one.operators[0]) == op:
+        if other.operands[0] == one.operands[0] and tree.NEGATED.get(one.operators[0]) == op:
             title = f"the cases {name}_1 and {name}_2 part at two different values"
             yield Defect("total", second.place, title, "local slip", second.latex, (first.latex,), unit=second.unit)
         return
-    if OPPOSITE.get(one.operators[0]) == op:
+    if tree.NEGATED.get(one.operators[0]) == op:
         return
     both = {one.operators[0], op}
     what = "both hold where the two sides are equal" if both == {"<=", ">="} else (

@@ -10,7 +10,7 @@ from itertools import pairwise
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
-from bilevel_verify.proofreading.joints.cases import OPPOSITE, TURNED
+from bilevel_verify.proofreading.joints.cases import TURNED
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
@@ -80,7 +80,7 @@ def _case(sentence: Sentence) -> Case | None:
     if sentence.read.formula.kind == "display" or len(chains) != 1 or len(chains[0].relations) != 1:
         return None
     op = chains[0].relations[0].word
-    if op not in OPPOSITE or chains[0].continues:
+    if op not in tree.NEGATED or chains[0].continues:
         return None
     return Case(chains[0].members[0], op, chains[0].members[1], sentence)
 

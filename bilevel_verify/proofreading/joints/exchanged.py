@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, is_size, to_text_of
+from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, is_size, misnamed, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import Form, Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
@@ -105,22 +105,16 @@ def _meant(
     paper: Paper, printed: Sentence, named: Sequence[Sentence], name: str, joint: str, ties: Ties
 ) -> Judged | None:
     """The one other numbered relation before a result that becomes it when names are exchanged."""
-    ahead = [s for s in paper.numbered.values() if s.read.formula.n < printed.read.formula.n and s not in named]
+    ahead = [s for s in paper.before(printed).values() if s not in named]
     fits = []
     for other in ahead[-2 * NEAREST :]:
         found = _compared(paper, printed, other, f"({other.read.formula.number})", joint, ties)
         fits += [other] if found is not None and found.verdict == "holds" else []
     if len(fits) != 1 or not named:
         return None
-    number = fits[0].read.formula.number
-    title = f"this is said to be as {name}, which is about something else; it is as ({number})"
-    evidence = (
-        f"{name}: {to_text_of(named[0])}",
-        f"({number}): {to_text_of(fits[0])}",
-        f"printed: {to_text_of(printed)}",
-    )
-    defect = Defect("citation", printed.place, title, "wording", printed.latex, evidence, unit=printed.unit)
-    return Judged("citation", printed.place, joint, "refuted", title, defect)
+    meant = f"({fits[0].read.formula.number})"
+    title = f"this is said to be as {name}, which is about something else; it is as {meant}"
+    return misnamed(printed, joint, title, [(name, named[0]), (meant, fits[0]), ("printed", printed)])
 
 
 def _concludes(clause: Clause, place: int) -> bool:

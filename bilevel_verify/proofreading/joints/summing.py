@@ -11,7 +11,7 @@ from typing import TypeGuard
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import LOWER, Bounded, bounds_of, shown, to_text_of
+from bilevel_verify.proofreading.joints.carrying import LOWER, Bounded, bounds_of, misnamed, shown, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, numbered_in
 from bilevel_verify.proofreading.joints.forms import Form, Formless, Monomial, added, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
@@ -84,11 +84,9 @@ def _wrong_place(
     printed: Sentence, sources: list[Sentence], others: tuple[Sentence, Sentence], joint: str, names: str
 ) -> Judged:
     right = " + ".join(f"({s.read.formula.number})" for s in others)
-    evidence = (*(f"({s.read.formula.number}): {to_text_of(s)}" for s in dict.fromkeys([*sources, *others])),
-                f"printed: {to_text_of(printed)}")  # fmt: skip
+    relations = [(f"({s.read.formula.number})", s) for s in dict.fromkeys([*sources, *others])]
     title = f"{names} is cited for what {right} gives"
-    defect = Defect("citation", printed.place, title, "wording", printed.latex, evidence, unit=printed.unit)
-    return Judged("citation", printed.place, joint, "refuted", f"it is {right}", defect)
+    return misnamed(printed, joint, title, [*relations, ("printed", printed)], f"it is {right}")
 
 
 def _slack(one: Bounded) -> Mapping[Monomial, Fraction]:
@@ -153,20 +151,15 @@ def _of_terms(paper: Paper, clause: Clause, place: int, source: Sentence, name: 
     summed = {part.arguments[0] for part in (left.walk() if left is not None else ()) if _runs_over(part, name)}
     if shown is None or not summed or any(_has(source, one) for one in summed):
         return None
-    ahead = (s for s in paper.numbered.values() if s.read.formula.n < shown.read.formula.n and s is not source)
-    others = [s for s in ahead if summed <= {b.left for b in bounds_of(s)}]
+    ahead = paper.before(shown).values()
+    others = [s for s in ahead if s is not source and summed <= {b.left for b in bounds_of(s)}]
     if len(others) != 1:
         return None
-    number, meant = source.read.formula.number, others[0].read.formula.number
+    number, meant = (f"({s.read.formula.number})" for s in (source, others[0]))
     terms = ", ".join(sorted(to_text(one) for one in summed))
-    title = f"({number}) is said to be summed; it has no {terms}, which ({meant}) has"
-    evidence = (
-        f"({number}): {to_text_of(source)}",
-        f"({meant}): {to_text_of(others[0])}",
-        f"printed: {to_text_of(shown)}",
-    )
-    defect = Defect("citation", shown.place, title, "wording", shown.latex, evidence, unit=shown.unit)
-    return Judged("citation", shown.place, f"({number}) summed over {name}", "refuted", title, defect)
+    title = f"{number} is said to be summed; it has no {terms}, which {meant} has"
+    relations = [(number, source), (meant, others[0]), ("printed", shown)]
+    return misnamed(shown, f"{number} summed over {name}", title, relations)
 
 
 def _runs_over(part: tree.Node, name: str) -> TypeGuard[tree.Call]:

@@ -10,7 +10,7 @@ from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.numbers.exact import Formula
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, to_text_of
+from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, misnamed, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
@@ -71,16 +71,14 @@ def _meant(
         return
     fits = [
         (number, other)
-        for number, other in paper.numbered.items()
-        if other.read.formula.n < sentence.read.formula.n and other is not sentence
-        and [j.verdict for j in _formulas(sentence, f"({number})", (other,), values, ties)] == ["holds"]
+        for number, other in paper.before(sentence).items()
+        if [j.verdict for j in _formulas(sentence, f"({number})", (other,), values, ties)] == ["holds"]
     ]  # fmt: skip
     if len(fits) == 1:
         number, other = fits[0]
         title = f"{name} has none of the letters that get values here; ({number}) becomes what is printed"
-        evidence = (f"{name}: {to_text_of(sources[0])}", f"({number}): {to_text_of(other)}")
-        defect = Defect("citation", sentence.place, title, "wording", sentence.latex, evidence, unit=sentence.unit)
-        yield Judged("citation", sentence.place, f"{to_text_of(sentence)} as {name}", "refuted", title, defect)
+        relations = [(name, sources[0]), (f"({number})", other)]
+        yield misnamed(sentence, f"{to_text_of(sentence)} as {name}", title, relations)
 
 
 def _values(clause: Clause, place: int) -> dict[str, tree.Node]:

@@ -23,7 +23,6 @@ from bilevel_verify.theorems.rewrite import moved_limit, with_child
 
 Change = tuple[str, tree.Node]
 """Name of an operator, and the altered node."""
-OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 STRICT = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 EXTREMES = {"argmin": "argmax", "argmax": "argmin", "min": "max", "max": "min", "floor": "ceil", "ceil": "floor"}
 TWINS = {
@@ -265,8 +264,8 @@ class _Context:
         yield "wrong sign", node.operand
 
     def comparison(self, node: tree.Compare) -> Iterator[Change]:
-        if len(node.operators) == 1 and node.operators[0] in OPPOSITE:
-            yield "test turned round", replace(node, operators=(OPPOSITE[node.operators[0]],))
+        if len(node.operators) == 1 and node.operators[0] in tree.NEGATED:
+            yield "test turned round", replace(node, operators=(tree.NEGATED[node.operators[0]],))
             yield "test strict or not", replace(node, operators=(STRICT[node.operators[0]],))
 
     def logical(self, node: tree.Logical) -> Iterator[Change]:
