@@ -293,6 +293,49 @@ def test_deadlines_survive_compilation():
     assert "no answer within 0.3 s" in str(caught.value)
 
 
+def spin(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_what_goes_on_asking_is_ended_by_its_budget_not_by_seconds(monkeypatch):
+    """On a slow machine a right solver was said never to return: seconds end only what asks nothing."""
+    brief = Profile("brief", 2, seconds=0.1, compile_seconds=0.1)
+
+    def slow(oracles, x):
+        for _ in range(20):
+            spin(0.02)
+            oracles.grad_f(x, np.zeros(oracles.dy))
+        return references.implicit_hypergradient(oracles, x)
+
+    assert_hypergradient(slow, profile_=brief, most=1)
+
+    def asks_once(oracles, x):
+        oracles.grad_f(x, np.zeros(oracles.dy))
+        spin(0.5)
+        return references.implicit_hypergradient(oracles, x)
+
+    with pytest.raises(BrokenContract, match="never returns at call 1"):
+        assert_hypergradient(asks_once, profile_=brief, most=1)
+    monkeypatch.setattr(contracts, "LONGER", 2)
+    with pytest.raises(BrokenContract, match="never returns at call 1"):
+        assert_hypergradient(slow, profile_=brief, most=1)
+
+
+def test_an_inner_solver_that_goes_on_asking_is_not_ended_by_seconds():
+    def slow(gradient, y, mu, L, steps):
+        iterates = [y]
+        for _ in range(steps):
+            spin(0.02)
+            iterates.append(iterates[-1] - gradient(iterates[-1]) / L)
+        return np.array(iterates)
+
+    assert_inner_solver_rate(
+        slow, rate=lambda kappa, k: 1.0, profile_=Profile("brief", 3, seconds=0.1, compile_seconds=0.1)
+    )
+
+
 def test_what_ends_or_crashes_the_process_is_named():
     if not trying._can_fork():
         pytest.skip("extra: JAX is installed and loaded, examples run in this process")
@@ -426,6 +469,6 @@ def test_time_that_is_over_inside_a_callback_of_the_interpreter_is_not_lost():
         busy(2.0)
 
     begin = time.process_time()
-    with pytest.raises(contracts._TimeUp), contracts._alarm(0.1):
+    with pytest.raises(contracts._TimeUp), contracts._alarm(0.1, lambda: 0, lambda seconds: None):
         work()
     assert 0.2 <= time.process_time() - begin < 1.5

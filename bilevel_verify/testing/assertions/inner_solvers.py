@@ -101,7 +101,7 @@ def _solution(
             raise BrokenContract("too many products", where, f"more than {most} for n = {system.dimension}")
         return matrix @ vector(v, system.dimension, f"{where}, product {calls[0]}")
 
-    raw = call(function, apply, b.copy(), tolerance, where=where, limit=chosen)
+    raw = call(function, apply, b.copy(), tolerance, where=where, limit=chosen, asked=lambda: calls[0])
     v = vector(raw, system.dimension, where)
     residual, bound = float(np.linalg.norm(matrix @ v - b)), tolerance * float(np.linalg.norm(b))
     if not residual <= bound * (1 + 1e-6) + 1e-13 * float(np.linalg.norm(b)):
@@ -267,7 +267,8 @@ def run_inner(
             raise BrokenContract("too many gradients", where, f"more than {steps + 1}")
         return found.gradient(asked[-1])
 
-    raw = call(function, gradient, start.copy(), found.mu, found.L, steps, where=where, limit=chosen)
+    arguments = (gradient, start.copy(), found.mu, found.L, steps)
+    raw = call(function, *arguments, where=where, limit=chosen, asked=lambda: len(asked))
     iterates = rows(raw, steps + 1, found.dimension, where)
     if not np.array_equal(iterates[0], start):
         raise BrokenContract("does not begin at its start", "k = 0", f"{iterates[0].tolist()}, not {start.tolist()}")

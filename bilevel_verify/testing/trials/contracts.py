@@ -8,7 +8,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -65,7 +65,9 @@ class Profile:
 
     Attributes
     ----------
-    examples : per assertion. ``seconds`` : that one call may take. ``simplify`` : attempts at a simpler example.
+    examples : per assertion. ``simplify`` : attempts at a simpler example.
+    seconds : that one call may take without asking anything that is counted (what asks is ended by its budget of
+    calls, or after :data:`LONGER` times as long).
     compile_seconds : that the first call for each shape may take: a just-in-time compiler may run then.
     """
 
@@ -112,21 +114,33 @@ def _in_a_callback(frame: FrameType | None) -> bool:
     return False
 
 
+LONGER = 30
+"""What goes on asking counted oracles may take so many times the seconds of a call: its budget of work ends it before,
+on a slow or busy machine as on a fast one."""
+
+
 @contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
+def _alarm(seconds: float, asked: Callable[[], int], beat: Callable[[float], None]) -> Iterator[None]:
     """End Python code that runs too long; only the main thread of a POSIX process can be interrupted.
 
     A process that hardly got a processor in that time waits (for another one, or asleep): it gets the time again, up to
-    five times.
+    five times. One that has ``asked`` since gets it again, up to :data:`LONGER` times, and ``beat`` is told.
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    started, begin = time.monotonic(), time.process_time()
+    began = time.process_time()
+    since, used, questions = time.monotonic(), began, asked()
 
     def ring(signum: int, frame: FrameType | None) -> None:
-        if time.process_time() - begin < 0.3 * seconds and time.monotonic() - started < 4.9 * seconds:
+        nonlocal since, used, questions
+        now = asked()
+        if now > questions:
+            since, used, questions = time.monotonic(), time.process_time(), now
+        waits = time.process_time() - used < 0.3 * seconds and time.monotonic() - since < 4.9 * seconds
+        if waits and time.process_time() - began < LONGER * seconds:
+            beat(seconds)
             signal.setitimer(signal.ITIMER_REAL, seconds)
         elif _in_a_callback(frame):
             signal.setitimer(signal.ITIMER_REAL, 0.01)
@@ -168,8 +182,22 @@ def _allowed(arguments: tuple[object, ...], limit: Profile) -> tuple[float, Call
     return max(limit.seconds, limit.compile_seconds), lambda: seen.add(key)
 
 
-def call(function: Callable[..., object], *arguments: object, where: str, limit: Profile) -> Any:
+def _questions(arguments: tuple[object, ...]) -> int:
+    """Calls so far of the counted oracles among some arguments."""
+    kept = (getattr(value, "counts", None) for value in arguments)
+    return sum(sum(counts.values()) for counts in kept if isinstance(counts, Mapping))
+
+
+def call(
+    function: Callable[..., object],
+    *arguments: object,
+    where: str,
+    limit: Profile,
+    asked: Callable[[], int] | None = None,
+) -> Any:
     """Call with a time limit; arrays among the arguments must come back unchanged.
+
+    ``asked``: how often the callable has asked so far, where that is not counted by oracles among the arguments.
 
     Raises
     ------
@@ -180,11 +208,11 @@ def call(function: Callable[..., object], *arguments: object, where: str, limit:
     __tracebackhide__ = True  # pytest shows the frames of the callable alone
     before = [(a, a.copy()) for a in arguments if isinstance(a, np.ndarray)]
     seconds, returned = _allowed(arguments, limit)
-    beat = HEARTBEAT.get()
-    if beat is not None:
-        beat(seconds)
+    beat = HEARTBEAT.get() or (lambda seconds: None)
+    beat(seconds)
     try:
-        with _alarm(seconds), np.errstate(all="ignore"), warnings.catch_warnings():
+        alarm = _alarm(seconds, asked or (lambda: _questions(arguments)), beat)
+        with alarm, np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a library that warns (torch of its own parts) breaks no promise
             result = function(*arguments)
     except _TimeUp:
