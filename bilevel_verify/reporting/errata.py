@@ -68,11 +68,10 @@ def write_errata(
     for card in cards:
         mine, report = [f for f in findings if f.row.paper == card.key], (reports or {}).get(card.key)
         entries = found[card.key] = errata(card, mine, report)
-        text = _page(
-            card, mine, [line for line in lines if line.paper == card.key], report, entries, quoted.get(card.key, ())
-        )
+        beside = quoted.get(card.key, ())
+        text = _page(card, mine, [line for line in lines if line.paper == card.key], report, entries, beside)
         path = folder / f"errata-{slug(card.key)}.html"
-        files = {path.name: text, path.with_suffix(".md").name: errata_markdown(card, entries, _counts(mine))}
+        files = {path.name: text, path.with_suffix(".md").name: errata_markdown(card, entries, _counts(mine), beside)}
         _write(folder, files | {name: content for entry in entries for name, content in entry.files.items()})
         pages.append(path)
     if len(found) > 1:

@@ -9,11 +9,12 @@ from bilevel_verify.proofreading.errata.erratum import Erratum, Repair, Spot, Wi
 from bilevel_verify.reporting.prose import latex_of, prose_markdown
 
 if TYPE_CHECKING:
+    from bilevel_verify.manuscript.fidelity import Row as Quoted
     from bilevel_verify.theorems.card import Card
 
 
-def errata_markdown(card: Card, entries: Sequence[Erratum], counts: str) -> str:
-    """The whole page: contents, entries, and last what was judged."""
+def errata_markdown(card: Card, entries: Sequence[Erratum], counts: str, quoted: Sequence[Quoted] = ()) -> str:
+    """The whole page: contents, entries, and last what was judged and how the quotations stand beside the print."""
     lines = [f"# Errata: {card.title or card.key}", ""]
     if not entries:
         lines += ["Nothing was refuted.", ""]
@@ -29,7 +30,20 @@ def errata_markdown(card: Card, entries: Sequence[Erratum], counts: str) -> str:
         lines.append("")
     for number, entry in enumerate(entries, 1):
         lines += [*_entry(number, entry), ""]
-    return "\n".join([*lines, "## What was judged", "", f"{counts}.", ""])
+    return "\n".join([*lines, "## What was judged", "", f"{counts}.", "", *(_quotations(quoted) if quoted else ())])
+
+
+def _quotations(rows: Sequence[Quoted]) -> Iterator[str]:
+    """Counts, and a line for each quotation that is not simply what is judged."""
+    from bilevel_verify.manuscript import counts
+
+    yield from ("## Quotations beside the print", "")
+    yield from (", ".join(f"{n} {outcome}" for outcome, n in counts(rows).items()) + ".", "")
+    for row in rows:
+        if not row.outcome.startswith(("same", "quoted")):
+            why = "; ".join((*row.marks, *([row.reason] if row.outcome == "differs" else [])))
+            yield f"- {row.outcome}: {row.statement} {row.part}".rstrip() + (f" ({prose_markdown(why)})" if why else "")
+    yield ""
 
 
 def _entry(number: int, one: Erratum) -> Iterator[str]:

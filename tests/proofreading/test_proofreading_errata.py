@@ -15,6 +15,7 @@ from bilevel_verify.audit import audit
 from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.cli import main
 from bilevel_verify.language import parse
+from bilevel_verify.manuscript.fidelity import Row as QuotedRow
 from bilevel_verify.problems.files import loads
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.errata.collecting import errata
@@ -23,6 +24,7 @@ from bilevel_verify.proofreading.errata.places import title_of, without_ids, wor
 from bilevel_verify.proofreading.errata.repairing import marked_latex
 from bilevel_verify.proofreading.report import Report
 from bilevel_verify.reporting.errata import write_errata
+from bilevel_verify.reporting.errata_markdown import errata_markdown
 from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.library import load_card
 from bilevel_verify.theorems.reading.reader import read_card
@@ -282,3 +284,18 @@ def test_a_heading_is_a_place_and_no_sentence(entries: tuple[Erratum, ...], plac
     one = replace(entries[0], place=place, sentence="a sign")
     assert one.heading == heading
     assert one.title == f"{heading}: a sign"
+
+
+def test_the_markdown_tells_which_quotations_are_not_what_is_judged():
+    card = load_card("fsba")
+    row = QuotedRow("fsba", "lemma-1", "bound", "same tree", "a", "a")
+    rows = [
+        row,
+        replace(row, part="rate", outcome="differs", reason="the factor 2 is missing"),
+        replace(row, part="start", outcome="not in the print"),
+    ]
+    text = errata_markdown(card, (), "Nothing", rows)
+    assert "1 same tree, 1 differs, 1 not in the print." in text
+    assert "- differs: lemma-1 rate (the factor 2 is missing)\n- not in the print: lemma-1 start\n" in text
+    assert "bound" not in text
+    assert "Quotations" not in errata_markdown(card, (), "Nothing")
