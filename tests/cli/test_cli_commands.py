@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import tempfile
 import time
+import traceback
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bilevel_verify.cli import main
+
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "160"}
+LOADED = (
+    "sympy",
+    "jinja2",
+    "rich.table",
+    "matplotlib.figure",
+    *(
+        f"bilevel_verify.{one}"
+        for one in ("verifying", "solving", "reporting.html", "campaign.work", "theorems.library")
+    ),
+)
 SINGLE = """
 kind = "single_level"
 title = "Two cosines"
@@ -32,10 +50,46 @@ y = "y1"
 """
 
 
-def call(*words: str, folder: Path, status: int | None = 0) -> subprocess.CompletedProcess[str]:
-    """Run a command; its status must be ``status``, and no traceback may be seen."""
+def in_a_new_interpreter(words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command as a shell starts it: most of its time is importing."""
     command = [sys.executable, "-m", "bilevel_verify", *words]
-    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+
+
+def in_a_fork(words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own that has imported the package already."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of forks where there are threads
+            child = os.fork()
+        if child == 0:
+            status = 3
+            try:
+                os.dup2(out.fileno(), 1)
+                os.dup2(err.fileno(), 2)
+                sys.stdout, sys.stderr = open(1, "w", encoding="utf-8"), open(2, "w", encoding="utf-8")  # noqa: SIM115
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.alarm(300)
+                os.chdir(folder)
+                os.environ.update(ENVIRONMENT)
+                warnings.resetwarnings()
+                status = main(list(words))
+            except SystemExit as end:
+                status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(status)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        texts = [(file.seek(0), file.read())[1] for file in (out, err)]
+    return subprocess.CompletedProcess(list(words), status, *texts)
+
+
+def call(*words: str, folder: Path, status: int | None = 0, fresh: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run a command; its status must be ``status``, and no traceback may be seen; ``fresh``: in a new interpreter."""
+    done = in_a_new_interpreter(words, folder) if fresh or not hasattr(os, "fork") else in_a_fork(words, folder)
     assert "Traceback" not in done.stderr + done.stdout
     assert status is None or done.returncode == status, (done.returncode, done.stdout, done.stderr)
     return done
@@ -43,6 +97,8 @@ def call(*words: str, folder: Path, status: int | None = 0) -> subprocess.Comple
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for name in LOADED:  # what nearly every fork would load again
+        importlib.import_module(name)
     path = tmp_path_factory.mktemp("user folder")
     (path / "single.toml").write_text(SINGLE)
     (path / "two.toml").write_text(BILEVEL)
@@ -60,7 +116,7 @@ def as_json(done: subprocess.CompletedProcess[str]) -> Any:
 
 
 def test_help_is_fast_and_lists_the_commands(folder: Path) -> None:
-    done = call("--help", folder=folder)
+    done = call("--help", folder=folder, fresh=True)
     for word in ("run", "verify", "solve", "truth", "derive", "constants", "audit", "check", "list", "report"):
         assert f"    {word}" in done.stdout
         assert call(word, "--help", folder=folder).stdout.startswith(f"usage: bilevel-verify {word}")
@@ -109,7 +165,7 @@ def test_verify_shows_a_table_and_writes_a_report(folder: Path) -> None:
 
 def test_a_file_name_for_the_shell_is_quoted(folder: Path) -> None:
     words = ("verify", "ragd-gs/lemma-1", "--problem", "two levels; rm -rf x.toml", "--eps", "0.1", "--json")
-    done = call(*words, folder=folder, status=None)
+    done = call(*words, folder=folder, status=None, fresh=True)
     rows = json.loads(done.stdout).get("rows", [])
     for row in rows:
         assert shlex.split(row["reproduce"])[4] == "two levels; rm -rf x.toml"
@@ -166,21 +222,21 @@ def test_a_lower_level_that_is_not_convex_is_said_with_a_point(folder: Path) -> 
 
 
 def test_sides_without_a_value_are_not_shown_with_one(folder: Path) -> None:
-    said = call("check", "1/x >= 1", "--for", "x = [0, 1]", folder=folder, status=1).stdout
+    said = call("check", "1/x >= 1", "--for", "x = [0, 1]", folder=folder, fresh=True, status=1).stdout
     assert "defined at x = 0" in said
     assert "left" not in said.replace("--out", "")
 
 
 def test_check_holds_and_refutes(folder: Path) -> None:
-    held = as_json(call("check", "1 + t <= exp(t)", "--for", "t = [0, 1]", "--json", folder=folder))
+    held = as_json(call("check", "1 + t <= exp(t)", "--for", "t = [0, 1]", "--json", folder=folder, fresh=True))
     assert [r["verdict"] for r in held["rows"]] == ["holds"]
-    broken = as_json(call("check", "t**2 <= t", "--for", "t = [0, 2]", "--json", folder=folder, status=1))
+    broken = as_json(call("check", "t**2 <= t", "--for", "t = [0, 2]", "--json", folder=folder, fresh=True, status=1))
     assert broken["rows"][0]["verdict"] == "refuted"
     assert broken["rows"][0]["counterexample"]
 
 
 def test_list_and_show(folder: Path) -> None:
-    found = as_json(call("list", "--json", folder=folder))
+    found = as_json(call("list", "--json", folder=folder, fresh=True))
     assert set(found) == {"problems", "statements", "methods", "cards"}
     assert len(found["problems"]) >= 8
     shown = as_json(call("list", "--show", "restarted-agd-hb/theorem-1", "--json", folder=folder))
