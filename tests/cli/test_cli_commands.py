@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
-import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
-import tempfile
 import time
-import traceback
-import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import ENVIRONMENT, command, in_a_new_interpreter
 
-from bilevel_verify.cli import main
-
-ROOT = Path(__file__).parents[2]
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "160"}
-LOADED = (
-    "sympy",
-    "jinja2",
-    "rich.table",
-    "matplotlib.figure",
-    *(
-        f"bilevel_verify.{one}"
-        for one in ("verifying", "solving", "reporting.html", "campaign.work", "theorems.library")
-    ),
-)
 SINGLE = """
 kind = "single_level"
 title = "Two cosines"
@@ -50,46 +30,9 @@ y = "y1"
 """
 
 
-def in_a_new_interpreter(words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """A command as a shell starts it: most of its time is importing."""
-    command = [sys.executable, "-m", "bilevel_verify", *words]
-    return subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
-
-
-def in_a_fork(words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own that has imported the package already."""
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of forks where there are threads
-            child = os.fork()
-        if child == 0:
-            status = 3
-            try:
-                os.dup2(out.fileno(), 1)
-                os.dup2(err.fileno(), 2)
-                sys.stdout, sys.stderr = open(1, "w", encoding="utf-8"), open(2, "w", encoding="utf-8")  # noqa: SIM115
-                signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                signal.alarm(300)
-                os.chdir(folder)
-                os.environ.update(ENVIRONMENT)
-                warnings.resetwarnings()
-                status = main(list(words))
-            except SystemExit as end:
-                status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(status)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        texts = [(file.seek(0), file.read())[1] for file in (out, err)]
-    return subprocess.CompletedProcess(list(words), status, *texts)
-
-
 def call(*words: str, folder: Path, status: int | None = 0, fresh: bool = False) -> subprocess.CompletedProcess[str]:
     """Run a command; its status must be ``status``, and no traceback may be seen; ``fresh``: in a new interpreter."""
-    done = in_a_new_interpreter(words, folder) if fresh or not hasattr(os, "fork") else in_a_fork(words, folder)
+    done = (in_a_new_interpreter if fresh else command)(words, folder)
     assert "Traceback" not in done.stderr + done.stdout
     assert status is None or done.returncode == status, (done.returncode, done.stdout, done.stderr)
     return done
@@ -97,8 +40,6 @@ def call(*words: str, folder: Path, status: int | None = 0, fresh: bool = False)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    for name in LOADED:  # what nearly every fork would load again
-        importlib.import_module(name)
     path = tmp_path_factory.mktemp("user folder")
     (path / "single.toml").write_text(SINGLE)
     (path / "two.toml").write_text(BILEVEL)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from forked import ENVIRONMENT, command, in_a_new_interpreter, python
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -26,8 +28,14 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return re.findall(r"^```(\w+)\n(.*?)^```", (ROOT / page).read_text(encoding="utf8"), re.M | re.S)
 
 
-def run(line: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
+def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command of a page; one that needs a shell gets one."""
+    if not re.search(r"[|<>;&$`]", re.sub(r"'[^']*'", "", line)):
+        return command(shlex.split(line, comments=True)[1:], folder)
+    line = line.replace("bilevel-verify", f"{sys.executable} -m bilevel_verify")
+    return subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
 
 
 def test_the_two_commands_stand_where_they_are_looked_for() -> None:
@@ -47,12 +55,11 @@ def test_everything_a_page_shows_runs(page: str, tmp_path: Path) -> None:
             (tmp_path / name[1]).write_text(text, encoding="utf8")
     for language, text in blocks(page):
         if language == "python":
-            done = run([sys.executable, "-c", text], tmp_path)
+            done = python(text, tmp_path)
             assert done.returncode == 0, done.stderr[-2000:]
         for line in text.splitlines() if language == "bash" else ():
             if line.startswith("bilevel-verify "):
-                command = line.replace("bilevel-verify", f"{sys.executable} -m bilevel_verify", 1)
-                done = run(["bash", "-c", command], tmp_path)
+                done = run(line, tmp_path)
                 expected = 1 if line.rstrip().endswith(NEWLY_REFUTED) else 0
                 assert done.returncode == expected, f"{line}\n{done.stdout[-1500:]}\n{done.stderr[-1500:]}"
                 assert "Traceback" not in done.stderr
@@ -67,6 +74,6 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
 
 
 def test_the_api_reference_is_that_of_the_docstrings() -> None:
-    done = run([sys.executable, "-m", "bilevel_verify", "list", "api"], ROOT)
+    done = in_a_new_interpreter(["list", "api"], ROOT)
     written = (ROOT / "docs" / "api.md").read_text(encoding="utf8")
     assert done.stdout == written, "write it anew: bilevel-verify list api > docs/api.md"
