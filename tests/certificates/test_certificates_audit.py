@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from dataclasses import replace
@@ -17,7 +18,7 @@ from bilevel_verify.audit.findings.levels import CHECKED, WORD
 from bilevel_verify.audit.formula import check as judged
 from bilevel_verify.audit.formula import claims_of
 from bilevel_verify.certificates.audited import coq_file, with_certificates
-from bilevel_verify.certificates.coq.accepting import accepted_by_coq
+from bilevel_verify.certificates.coq.accepting import PROCESSOR, accepted_by_coq
 from bilevel_verify.certificates.coq.lemmas import PRELUDE, SUMS, NotWritten, lemma, with_prelude
 from bilevel_verify.certificates.finding import Certificate, certify
 from bilevel_verify.cli import main
@@ -148,3 +149,26 @@ def test_a_checked_formula_has_its_certificates(tmp_path: Path, capsys: pytest.C
     assert [check(text).shows for text in texts] == ["proved", "refuted"]
     assert main(["check", "exp(x) >= 1 + x", "--for", "x = (-oo, oo)", "--certificates", str(tmp_path)]) == 0
     assert "1 accepted by the small checker" in capsys.readouterr().out
+
+
+BUSY = """#!/bin/sh
+# A Coq on a machine so busy that the clock of a session ends what is quick, and that is killed where it needs too long.
+script=$(cat)
+case "$script" in
+*"Default Timeout"*) echo "Timeout!" >&2; echo "early"; echo "     : 1 <= 2" ;;
+*"endless"*) ulimit -t >> "$LIMITS"; kill -XCPU $$ ;;
+*"slow"*) ulimit -t >> "$LIMITS"; echo "slow"; echo "     : 1 <= 2" ;;
+esac
+"""
+
+
+@pytest.mark.fast
+def test_what_the_clock_ends_is_asked_again_with_processor_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load changes no answer of Coq: what a limit of the clock ended is asked alone, and only a limit of work ends that."""
+    (tmp_path / "coqtop").write_text(BUSY)
+    (tmp_path / "coqtop").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("LIMITS", str(tmp_path / "limits"))
+    lemmas = {name: f"Lemma {name} : 1 <= 2.\nProof. lra. Qed." for name in ("early", "slow", "endless", "wrong")}
+    assert accepted_by_coq(lemmas) == {"early", "slow"}
+    assert (tmp_path / "limits").read_text().split() == [str(PROCESSOR)] * 2
