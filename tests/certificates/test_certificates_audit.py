@@ -163,7 +163,9 @@ esac
 
 
 @pytest.mark.fast
-def test_what_the_clock_ends_is_asked_again_with_processor_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_clock_ends_is_asked_again_with_processor_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Load changes no answer of Coq: what a limit of the clock ended is asked alone, and only a limit of work ends that."""
     (tmp_path / "coqtop").write_text(BUSY)
     (tmp_path / "coqtop").chmod(0o755)
