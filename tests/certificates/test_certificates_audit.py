@@ -69,6 +69,32 @@ def test_what_coq_has_no_word_for_is_left_out() -> None:
         lemma(text, "c")
 
 
+BOUNDS = (
+    # what an atom brings along, and how it is said: squares of norms, tangents, floors, maxima in a case
+    ("norm((1 - t)*a)**2 <= norm(a)**2", "a = vectors; t = [0, 1]", "", ("a",), "0 <= (dot a a)). { apply dot_pos. }"),
+    ("log(1 - 1/sqrt(k)) <= -1/sqrt(k)", "k = (1, oo)", "", (), "ln_below"),
+    ("2*ceil(x) <= 2*x + 2", "x = [0, oo)", "", (), "floor_gt"),
+    ("abs(s + z) <= abs(s) + r", "s = (-oo, oo); z = (-oo, oo); r = [0, oo)", "abs(z) <= r", (), "(Rabs z) = z)"),
+)
+
+
+def lemma_of_bound(text: str, ranges: str, where: str, vectors: tuple[str, ...], name: str) -> str:
+    [claim] = claims_of(text, ranges, where)
+    found = certify(claim, vectors)
+    assert found is not None
+    return lemma(found.text, name)
+
+
+@pytest.mark.parametrize("place", range(len(BOUNDS)))
+def test_what_atoms_bring_along_is_said_before_it_is_used(place: int) -> None:
+    """The checker knows it of every atom; Coq has to be told."""
+    *stated, said = BOUNDS[place]
+    text = lemma_of_bound(*stated, "c")
+    assert said in text
+    if stated[3]:
+        assert text.index(said) < text.index("(dot a a) * t")
+
+
 def test_the_statement_in_coq_reads_back_as_the_certificate(certificates: list[Certificate | None]) -> None:
     for found in certificates:
         assert found is not None
@@ -94,6 +120,7 @@ def test_sums_and_vectors_stand_only_before_what_speaks_of_them(certificates: li
 @pytest.mark.skipif(shutil.which("coqc") is None, reason="extra: needs coqc (Debian: coq, libcoq-interval)")
 def test_coq_accepts_the_lemmas_and_no_false_one(tmp_path: Path, certificates: list[Certificate | None]) -> None:
     lemmas = [lemma(found.text, f"c_{i}") for i, found in enumerate(certificates) if found is not None]
+    lemmas += [lemma_of_bound(*stated, f"b_{i}") for i, (*stated, _) in enumerate(BOUNDS)]
     [claim] = claims_of("x**2 <= x", "x = (0, oo)")
     refuted = certify(claim, point={"x": Fraction(3, 2)})
     assert refuted is not None
