@@ -13,7 +13,9 @@ import mpmath
 import pytest
 
 from bilevel_check import check, check_folder, terms
+from bilevel_check.context import Context
 from bilevel_check.intervals import Evaluation, Interval, down
+from bilevel_check.ring import Atom, number, power_of
 from bilevel_check.terms import Refused, work
 
 F = Fraction
@@ -136,6 +138,19 @@ def test_long_ends_cost_more_to_round() -> None:
         work.left = 100
         down(long, 64)
         assert work.left < 98
+    assert down(F(1, 2**64 - 1), 64) == F(1, 2**64 - 1)  # 64 bits are not more than 64
+    assert down(F(1, 2**64 + 1), 64) < F(1, 2**64 + 1)
+
+
+@pytest.mark.fast
+def test_what_is_copied_or_would_be_long_is_paid_or_refused_before() -> None:
+    many = Context({"x": "real"}, [(number(place), ">=") for place in range(100)])
+    work.left = 100
+    many.inner()
+    assert 80 < work.left < 95
+    for whole in (terms.BITS, -terms.BITS):
+        with pytest.raises(Refused, match="too large"):
+            power_of(Atom("prime", 3), F(whole))
 
 
 X = {"letters": {"x": "real"}, "hypotheses": [], "claim": ["<=", "x", ["+", "x", 1]]}
