@@ -192,6 +192,8 @@ def test_what_is_no_certificate_is_refused_with_its_reason() -> None:
         ({**GOOD, "statement": {**X, "letters": [1]}}, "ill formed: "),
         ({"statement": X, "counterexample": {"x": ["<=", 0, 1]}}, "closed expressions"),
         ({"statement": stated(claim=["<=", 1, 0])["statement"], "counterexample": {"x": "y"}}, "y was not declared"),
+        ({"statement": stated(claim=["<=", 1, 0])["statement"], "counterexample": {}}, "a number for every letter"),
+        ({"statement": X, "counterexample": {"x": 1, "y": 1}}, "a number for every letter"),
     ):
         assert why in reason(data), data
 
