@@ -51,7 +51,7 @@ def with_certificates(
         if done is not None:
             done(findings[places[number]].statement, count, len(places))
 
-    found = dict(zip(places, shared(_certificate, [findings[place] for place in places], jobs, said)))
+    found = dict(zip(places, shared(found_for, [findings[place] for place in places], jobs, said)))
     names: Counter[str] = Counter()
     result, lemmas = list(findings), dict[str, dict[str, str]]()
     for place in places:
@@ -109,7 +109,8 @@ def lemma_name(name: str) -> str:
     return "c_" + re.sub(r"\W", "_", name)
 
 
-def _certificate(finding: Finding) -> Certificate | None:
+def found_for(finding: Finding) -> Certificate | None:
+    """The certificate of a decided row; None without a scalar claim, or where none was found."""
     claim, row = finding.claim, finding.row
     if claim is None:
         return None

@@ -84,6 +84,11 @@ FALSE: list[tuple[Any, Any, dict[str, Any], tuple[Any, ...]]] = [
     ("sum(i*x, (i, 1, 2)) == sum(i*i, (i, 1, 2))", known("sum(i*x, (i, 1, 2)) == sum(i*i, (i, 1, 2))"), {"x": 5}, ()),
     ("sum(x**i, (i, 0, 2)) == x**2*sum(x**(i - 2), (i, 0, 2))",
      [*given(1), same("sum(x**i, (i, 0, 2)) == x**2*sum(x**(i - 2), (i, 0, 2))")], {"x": 0}, ("x >= 0",)),
+    (["<=", ["sum", "pi", "pi", 1, 2], "2999/1000"], [["boxes", ["<=", ["sum", "pi", "pi", 1, 2], "2999/1000"]]], {}, ()),
+    (["==", ["sum", "E", "E", 1, 2], ["*", 2, "E"]], [["last-term", ["sum", "E", "E", 1, 2]],
+     ["known", ["==", ["sum", "E", "E", 1, 2], ["*", 2, "E"]]]], {}, ()),
+    ("sum(i, (i, 1, n)) <= n", [*given(1), ["last-term", data("sum(i, (i, 1, n))")], ["last-term", data("sum(i, (i, 1, n - 1))")],
+     same("sum(i, (i, 1, n)) <= n", (1, [1], []), (1, [2], []))], {"n": 3}, ("n >= 1",)),
     ("sum(i*x, (i, 1, n)) >= 0", [*given(1), *known("sum(i*x, (i, 1, n)) >= 0")], {"n": 2, "x": -1}, ("n >= 1",)),
 
     # ---- known: definedness, roots, logarithms, integers, maxima
@@ -178,6 +183,10 @@ FALSE: list[tuple[Any, Any, dict[str, Any], tuple[Any, ...]]] = [
     ("x**2 >= 1", [*given(2), boxes("x**2 >= 1", x=("x", -2, 2))], {"x": 0}, ("x >= -2", "x <= 2")),
     ("(2*x - 1)**(-2) >= 1/4", [*given(2), boxes("(2*x - 1)**(-2) >= 1/4", x=("x", 0, 1))], {"x": mp.mpf(0.5)}, UNIT),
     ("pi <= 1", [*given(2), boxes("pi <= 1", pi=("x", 0, 1))], {"x": 0}, UNIT),
+    ("x**y <= 2", [*given(2), *known("x == 2", "y >= 1"), boxes("x**y <= 2", x=("x", 2, 2), y=("y", 1, 3))],
+     {"x": 2, "y": 3}, ("x == 2", "y >= 1", "y <= 3")),
+    ("2**y >= 8", [*given(2), boxes("2**y >= 8", y=("y", 1, 3))], {"y": 1}, ("y >= 1", "y <= 3")),
+    ("2**y <= 2", [*given(2), boxes("2**y <= 2", y=("y", 1, 3))], {"y": 3}, ("y >= 1", "y <= 3")),
     ("y <= 1", [*given(2), boxes("y <= 1", x=("x", 0, 1))], {"x": 0, "y": 2}, UNIT),
     ("sum(i*x, (i, 1, 2)) <= 1", [*given(2), boxes("sum(i*s, (i, 1, 2)) <= 3", s=("x", 0, 1))], {"x": 1}, UNIT),
     ("x <= 22/7", [boxes("pi <= 22/7", x=("pi", 3, 4))], {"x": 4}, ()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from dataclasses import replace
@@ -17,7 +18,7 @@ from bilevel_verify.audit.findings.levels import CHECKED, WORD
 from bilevel_verify.audit.formula import check as judged
 from bilevel_verify.audit.formula import claims_of
 from bilevel_verify.certificates.audited import coq_file, with_certificates
-from bilevel_verify.certificates.coq.accepting import accepted_by_coq
+from bilevel_verify.certificates.coq.accepting import PROCESSOR, accepted_by_coq
 from bilevel_verify.certificates.coq.lemmas import PRELUDE, SUMS, NotWritten, lemma, with_prelude
 from bilevel_verify.certificates.finding import Certificate, certify
 from bilevel_verify.cli import main
@@ -68,6 +69,32 @@ def test_what_coq_has_no_word_for_is_left_out() -> None:
         lemma(text, "c")
 
 
+BOUNDS = (
+    # what an atom brings along, and how it is said: squares of norms, tangents, floors, maxima in a case
+    ("norm((1 - t)*a)**2 <= norm(a)**2", "a = vectors; t = [0, 1]", "", ("a",), "0 <= (dot a a)). { apply dot_pos. }"),
+    ("log(1 - 1/sqrt(k)) <= -1/sqrt(k)", "k = (1, oo)", "", (), "ln_below"),
+    ("2*ceil(x) <= 2*x + 2", "x = [0, oo)", "", (), "floor_gt"),
+    ("abs(s + z) <= abs(s) + r", "s = (-oo, oo); z = (-oo, oo); r = [0, oo)", "abs(z) <= r", (), "(Rabs z) = z)"),
+)
+
+
+def lemma_of_bound(text: str, ranges: str, where: str, vectors: tuple[str, ...], name: str) -> str:
+    [claim] = claims_of(text, ranges, where)
+    found = certify(claim, vectors)
+    assert found is not None
+    return lemma(found.text, name)
+
+
+@pytest.mark.parametrize("place", range(len(BOUNDS)))
+def test_what_atoms_bring_along_is_said_before_it_is_used(place: int) -> None:
+    """The checker knows it of every atom; Coq has to be told."""
+    *stated, said = BOUNDS[place]
+    text = lemma_of_bound(*stated, "c")
+    assert said in text
+    if stated[3]:
+        assert text.index(said) < text.index("(dot a a) * t")
+
+
 def test_the_statement_in_coq_reads_back_as_the_certificate(certificates: list[Certificate | None]) -> None:
     for found in certificates:
         assert found is not None
@@ -93,6 +120,7 @@ def test_sums_and_vectors_stand_only_before_what_speaks_of_them(certificates: li
 @pytest.mark.skipif(shutil.which("coqc") is None, reason="extra: needs coqc (Debian: coq, libcoq-interval)")
 def test_coq_accepts_the_lemmas_and_no_false_one(tmp_path: Path, certificates: list[Certificate | None]) -> None:
     lemmas = [lemma(found.text, f"c_{i}") for i, found in enumerate(certificates) if found is not None]
+    lemmas += [lemma_of_bound(*stated, f"b_{i}") for i, (*stated, _) in enumerate(BOUNDS)]
     [claim] = claims_of("x**2 <= x", "x = (0, oo)")
     refuted = certify(claim, point={"x": Fraction(3, 2)})
     assert refuted is not None
@@ -148,3 +176,28 @@ def test_a_checked_formula_has_its_certificates(tmp_path: Path, capsys: pytest.C
     assert [check(text).shows for text in texts] == ["proved", "refuted"]
     assert main(["check", "exp(x) >= 1 + x", "--for", "x = (-oo, oo)", "--certificates", str(tmp_path)]) == 0
     assert "1 accepted by the small checker" in capsys.readouterr().out
+
+
+BUSY = """#!/bin/sh
+# A Coq on a machine so busy that the clock of a session ends what is quick, and that is killed where it needs too long.
+script=$(cat)
+case "$script" in
+*"Default Timeout"*) echo "Timeout!" >&2; echo "early"; echo "     : 1 <= 2" ;;
+*"endless"*) ulimit -t >> "$LIMITS"; kill -XCPU $$ ;;
+*"slow"*) ulimit -t >> "$LIMITS"; echo "slow"; echo "     : 1 <= 2" ;;
+esac
+"""
+
+
+@pytest.mark.fast
+def test_what_the_clock_ends_is_asked_again_with_processor_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Load changes no answer of Coq: what a limit of the clock ended is asked alone, and only a limit of work ends that."""
+    (tmp_path / "coqtop").write_text(BUSY)
+    (tmp_path / "coqtop").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("LIMITS", str(tmp_path / "limits"))
+    lemmas = {name: f"Lemma {name} : 1 <= 2.\nProof. lra. Qed." for name in ("early", "slow", "endless", "wrong")}
+    assert accepted_by_coq(lemmas) == {"early", "slow"}
+    assert (tmp_path / "limits").read_text().split() == [str(PROCESSOR)] * 2

@@ -78,6 +78,7 @@ class Inequalities:
         return [script.assertion(ZERO[op].format(texts[0]), proof)]
 
     def known(self, script: Trees, goal: object) -> list[str]:
+        script.tangents(*goal_of(goal)[1:])
         return [script.know(*element_of(script.at, goal))]
 
     # ---- powers, logarithms, numbers --------------------------------------------------------------------------------
@@ -159,15 +160,6 @@ class Inequalities:
         raw = script.assertion(f"{shown[0]} {SIGN[op]} {shown[1]}", f"apply ({rule} _ _ {shown[2]}); [{step}first [pos | lra] | "
                                f"{step}first [pos | lra] | {script.rewriting([e])}lra | {compare}].")  # fmt: skip
         return [script.fact(small, large, op, raw)]
-
-    def _tangent(self, script: Trees, node: Tree) -> list[str]:
-        y = script.equate(node)
-        script.know(y, ">")
-        shown = script.words.scalar(node)
-        raw = script.assertion(f"(ln {shown}) <= ({shown} + (- 1))",
-                               f"assert (0 < {shown}) by ({script.rewriting([node])}pos); "
-                               f"pose proof (ln_below {shown}); lra.")  # fmt: skip
-        return [script.fact(("log", node), ("+", node, -1), ">=", raw)]
 
     def numbers(self, script: Trees, goal: object, ranges: object = None, splits: object = None) -> list[str]:
         if ranges or splits:

@@ -112,8 +112,9 @@ class Run(Inequalities):
             script.lines.append(f"exact {self.raw[goal_of(goal)]}.")
             return
         element, op = element_of(script.at, goal)
-        name = script.know(element, op)
         _, small, large = goal_of(goal)
+        script.tangents(small, large)
+        name = script.know(element, op)
         for side in (small, large):
             script.equate(side)
         step, low, high = script.rewriting([small, large]), script.words.scalar(small), script.words.scalar(large)
@@ -132,8 +133,6 @@ class Run(Inequalities):
         (low, inside), (high, parts) = split(small), split(large)
         if high == "dot" and small == 0 and parts[0] == parts[1]:
             return self._square(script, large)
-        if low == "log" and large == ("+", *inside, -1):
-            return self._tangent(script, *inside)
         if high == "max" and small in parts:
             p = script.at.of(large) - script.at.of(small)
             script.ensure(p)

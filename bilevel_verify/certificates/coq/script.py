@@ -7,6 +7,7 @@ relation ``(rpow x (/ 2)) ^ 2 = x``; then every equality is one of rational func
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import count
 from math import lcm
@@ -19,6 +20,8 @@ from bilevel_verify.certificates.draft import sorted_terms
 
 Generators = dict[tuple[Atom, Monomial], int]
 """Atom and monomial of its exponents -> common denominator of the coefficients that occur."""
+EXTREME = re.compile(r"\bR(max|min|abs)\b")
+"""What equals another element where more is known: ``max(x, 0)`` is x in the case x >= 0."""
 ZERO = {">=": "0 <= {}", ">": "0 < {}", "==": "{} = 0", "!=": "{} <> 0"}
 
 
@@ -49,7 +52,8 @@ class Script:
         found = type(self)(at, self.generators)
         found.words = Words(at.sorts, self.words.other)
         found.facts, found.said, found.fresh = list(self.facts), dict(self.said), self.fresh
-        found.equal, found.relations, found.targets = dict(self.equal), dict(self.relations), self.targets
+        found.relations, found.targets = dict(self.relations), self.targets
+        found.equal = {shown: name for shown, name in self.equal.items() if not EXTREME.search(shown)}
         return found
 
     def assertion(self, text: str, proof: str) -> str:
@@ -174,14 +178,33 @@ class Script:
         return self._bound(p) or "pos."
 
     def _bound(self, p: Poly) -> str:
-        """What an atom brings along: the tangent of a logarithm, a maximum above its parts; "" for others."""
-        for a in (a for m in p.terms for a, _ in m):
-            if a.kind == "log" and p == a.args[0] - number(1) - power_of_one(a):
-                positive, y = self.know(a.args[0], ">"), self.text(a.args[0])
-                return f"pose proof (ln_below {y} {positive}); lra."
-            if a.kind == "max" and any(p == power_of_one(a) - part for part in a.args):
-                return "extreme."
+        """What an atom brings along, itself or up to a positive factor; "" for others."""
+        content, rest = self.at.split(p)
+        for gap, op, proof in (one for m in p.terms for a, _ in m for one in self._gaps(a)):
+            if gap == p:
+                return proof
+            factor, other = self.at.split(gap)
+            if other == rest:
+                name, ratio = (
+                    self.assertion(ZERO[op].format(self.text(gap)), proof),
+                    content * self.at.power(factor, number(-1)),
+                )
+                shown, text = f"{self.text(ratio)} * {self.text(gap)}", self.text(p)
+                return f"pose proof {name}; replace {text} with ({shown}) by ({self.same(text, shown)}); pos."
         return ""
+
+    def _gaps(self, a: Atom) -> Iterator[tuple[Poly, str, str]]:
+        """The bounds of an atom with their proofs: the tangent of a logarithm, a maximum above its parts, a floor."""
+        one = power_of_one(a)
+        if a.kind == "log":
+            positive = self.know(a.args[0], ">")
+            yield a.args[0] - number(1) - one, ">=", f"pose proof (ln_below {self.text(a.args[0])} {positive}); lra."
+        elif a.kind == "max":
+            yield from ((one - part, ">=", "extreme.") for part in a.args)
+        elif a.kind == "floor":
+            text = self.text(a.args[0])
+            yield a.args[0] - one, ">=", f"pose proof (floor_le {text}); lra."
+            yield one + number(1) - a.args[0], ">", f"pose proof (floor_gt {text}); lra."
 
     def _exactly(self, p: Poly, op: str) -> str:
         """From a fact about this very element; "" where there is none."""
@@ -236,17 +259,17 @@ class Script:
                 continue
             if goal in self.said:
                 pass
-            elif a.kind == "dot" and op == ">=" and (one, op) not in self.at.signs:
-                self.said[goal] = self.assertion(goal, "apply dot_pos.")
-            elif a.kind == "max" and (one, op) not in self.at.signs:
-                for part in a.args:
-                    if self.at.known(part, op):
-                        self.know(part, op)
-                self.said[goal] = self.assertion(goal, "extreme.")
             elif a.kind == "compound":
                 self.said[goal] = self.know(a.args[0], op)
             elif found := self._exactly(one, op) or self._from_fact(one, op, self.text(one)):
                 self.said[goal] = self.assertion(goal, found)
+            elif a.kind == "dot" and op == ">=":  # no fact says so: it is a square
+                self.said[goal] = self.assertion(goal, "apply dot_pos.")
+            elif a.kind == "max" and op != "!=":
+                for part in a.args:
+                    if self.at.known(part, op):
+                        self.know(part, op)
+                self.said[goal] = self.assertion(goal, "extreme.")
             if op == ">":
                 return
 

@@ -139,6 +139,19 @@ class Trees(Script):
         text = self.text(b)
         return f"{step}replace {text} with {product} by ({self.same(text, product)}); logs; {self.same(self.text(p), product)}."
 
+    def tangents(self, *nodes: Tree) -> None:
+        """Say that each logarithm inside of trees lies below its tangent at 1: the checker knows it of every logarithm."""
+        for y in (one[1] for node in nodes for one in logarithms(node)):
+            p, shown = self.equate(y), self.words.scalar(y)
+            goal = ZERO[">="].format(self.text(p - number(1) - self.at.of(("log", y))))
+            if goal not in self.said:
+                self.know(p, ">")
+                positive = f"assert (0 < {shown}) by ({self.rewriting([y])}pos); "
+                raw = self.assertion(
+                    f"(ln {shown}) <= ({shown} + (- 1))", f"{positive}pose proof (ln_below {shown}); lra."
+                )
+                self.said[goal] = self.fact(("log", y), ("+", y, -1), ">=", raw)
+
     # ---- maxima, integers -------------------------------------------------------------------------------------------
 
     def extreme(self, node: Compound, p: Poly) -> str:
@@ -280,6 +293,13 @@ def outermost(node: Tree) -> list[Tree]:
     if not isinstance(node, tuple):
         return []
     return [node] if special(node) else [found for part in node[1:] for found in outermost(part)]
+
+
+def logarithms(node: Tree) -> list[Compound]:
+    """Logarithms in a tree, outside of sums."""
+    if not isinstance(node, tuple) or node[0] == "sum":
+        return []
+    return [*([node] if node[0] == "log" else []), *(found for part in node[1:] for found in logarithms(part))]
 
 
 def denominators(node: Tree) -> list[Tree]:
