@@ -32,15 +32,16 @@ from bilevel_verify.experiments.work import run as run_entry
 from bilevel_verify.methods import METHODS
 
 Array = NDArray[Any]
-TINY = ("agm-bio-inverse", "fsba-ablation-m", "ragd-gs-tuning")
+TINY = ("fsba-ablation-m", "ragd-gs-tuning")
+"""Most of their time is compiling; ``tests/thorough`` has all sheets at small size."""
 CONSTANTS = {"L_f": 1.0, "L_g": 2.0, "b_size": 1.0, "L1": 1.0, "mu": 0.1}
 
 
-def test_three_experiments_run_resume_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_experiments_run_resume_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["experiments", *TINY, "--size", "tiny", "--jobs", "1", "--out", str(tmp_path)]
     assert main(command) == 0
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert text.count("## ") >= 3
+    assert text.count("## ") >= 2
     (data,) = [d for d in json.loads((tmp_path / "data.json").read_text()) if d["name"] == "ragd-gs-tuning"]
     scores = [point["score"] for run in data["runs"] for point in run["tuning"]]
     assert None in scores, "a point that diverges is a row"

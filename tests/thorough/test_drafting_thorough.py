@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from bilevel_verify.drafting import draft
 from bilevel_verify.errors import InputError
 from bilevel_verify.theorems.library import load_card
-from tests.drafting.test_drafting_damage import DRAFTS, damaged
+from tests.drafting.test_drafting_damage import DRAFTS, damaged, large_paper
 
 COUNT = 2_000
 
@@ -52,6 +52,10 @@ def test_damaged_sources(tmp_path: Path) -> None:
     cards, lines = run(1, COUNT, tmp_path)
     assert cards + lines == COUNT
     assert cards > COUNT // 4
+
+
+def test_a_megabyte_of_latex_is_read_in_bounded_time(tmp_path: Path) -> None:
+    large_paper(tmp_path, 1_000_000)
 
 
 if __name__ == "__main__":
