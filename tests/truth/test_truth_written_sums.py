@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import flint
 import numpy as np
@@ -93,7 +94,7 @@ def test_irrational_coefficients_stay_as_they_are_written() -> None:
 
 def test_sparse_and_short_sums_stay_as_they_are_written() -> None:
     names = sympy.symbols("y1:40", real=True)
-    chain = sum(sympy.log(1 + sympy.exp(2 * a - 3 * b)) for a, b in zip(names, names[1:], strict=False))
+    chain = sum(sympy.log(1 + sympy.exp(2 * a - 3 * b)) for a, b in pairwise(names))
     assert model.Function(chain, (X, *names), 1).sums == ()
     assert model.Function(expression(text(ROWS[:20])), (X, *Y), 1).sums == ()
 

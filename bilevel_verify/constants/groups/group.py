@@ -9,6 +9,7 @@ from bilevel_verify.constants.calculus.specials import Special, specials_of
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.gathering import gathered
 from bilevel_verify.constants.formula.model import Model
+from bilevel_verify.constants.formula.quotients import over_denominators
 from bilevel_verify.constants.formula.structure import Structure
 from bilevel_verify.constants.groups.sparse import Analyse, sparse_terms
 from bilevel_verify.numbers.rounding import Array
@@ -31,7 +32,7 @@ class Group:
     ) -> None:
         self.is_x, self.domain, self.name, self.effort = is_x, domain, name, effort
         self.n = len(is_x)
-        structure = replace(structure, rest=gathered(structure.rest, structure.variables))
+        structure = replace(structure, rest=over_denominators(gathered(structure.rest, structure.variables)))
         self.structure = structure
         data, rest = data_terms(structure.rest, structure.variables, is_x)
         self.only_specials = bool(data)
