@@ -1,4 +1,4 @@
-"""Limits of time: what is known is told with its error bar, what is not says so, and nothing unfinished is certified."""
+"""Limits of time: what is known is told with its error bar, what is not says so, nothing unfinished is certified."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_enough_time_changes_nothing() -> None:
 
 def test_an_infimum_without_any_bound_is_no_number(monkeypatch) -> None:
     monkeypatch.setattr(minimum, "attained_value", busy)
-    with pytest.raises(MathematicalError, match="the 0.05 s asked for were over"):
+    with pytest.raises(MathematicalError, match=r"the 0\.05 s asked for were over"):
         bv.truth(hilly()).phi_min(seconds=0.05)
 
 
@@ -164,7 +164,7 @@ def test_a_run_that_is_asked_for_is_left_where_it_is(third_block) -> None:
 
 def test_letters_that_have_no_value_yet_are_no_run(monkeypatch) -> None:
     monkeypatch.setattr(minimum, "attained_value", busy)
-    with pytest.raises(ParameterError, match="the 0.2 s asked for were over before the run of ragd-gs began"):
+    with pytest.raises(ParameterError, match=r"the 0\.2 s asked for were over before the run of ragd-gs began"):
         bv.solve(hilly(), "ragd-gs", eps=0.1, x0=[0.5, 0.25], seconds=0.2)
 
 

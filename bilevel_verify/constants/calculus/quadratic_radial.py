@@ -1,9 +1,9 @@
 """A quadratic times a radial function, ``q(z) Phi(|z - c|^2 / 2)``: two numbers bound its derivatives in any dimension.
 
 With ``z = c + r u`` and a unit vector ``v = x u + y w`` (``w`` across ``u``), the derivative of order k along v is
-``c_0 q + c_1 q'(v) + c_2 q''(v, v)`` where the ``c_j`` are made of r, x and derivatives of Phi. For ``q = z'Az + b'z + a``
-it is linear in the two-by-two block ``B`` of ``A`` on u and w, whose eigenvalues lie in the range of those of A, and the
-supremum of ``<C, B>`` over such B is ``sum_i max(e_i lambda_max, e_i lambda_min)`` over the eigenvalues of C.
+``c_0 q + c_1 q'(v) + c_2 q''(v, v)`` where the ``c_j`` are made of r, x and derivatives of Phi. For a quadratic
+``q = z'Az + b'z + a`` it is linear in the two-by-two block ``B`` of ``A`` on u and w, whose eigenvalues lie in the range of those of A, and
+the supremum of ``<C, B>`` over such B is ``sum_i max(e_i lambda_max, e_i lambda_min)`` over the eigenvalues of C.
 """
 
 from __future__ import annotations
@@ -93,8 +93,10 @@ def _profile_of(core: Expr, symbols: set[Symbol]) -> tuple[Symbol, Expr, dict[Sy
         if node.free_symbols != symbols or not isinstance(node, sympy.Add) or not node.is_polynomial(*symbols):
             continue
         shape = isotropic(node, symbols)
-        phi = None if shape is None else core.xreplace({node: 2 * shape[0] * s + shape[1]})
-        if shape is not None and phi.free_symbols == {s}:
+        if shape is None:
+            continue
+        phi = core.xreplace({node: 2 * shape[0] * s + shape[1]})
+        if phi.free_symbols == {s}:
             return s, phi, shape[2]
     return None
 
