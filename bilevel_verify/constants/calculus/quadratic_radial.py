@@ -2,8 +2,9 @@
 
 With ``z = c + r u`` and a unit vector ``v = x u + y w`` (``w`` across ``u``), the derivative of order k along v is
 ``c_0 q + c_1 q'(v) + c_2 q''(v, v)`` where the ``c_j`` are made of r, x and derivatives of Phi. For a quadratic
-``q = z'Az + b'z + a`` it is linear in the two-by-two block ``B`` of ``A`` on u and w, whose eigenvalues lie in the range of those of A, and
-the supremum of ``<C, B>`` over such B is ``sum_i max(e_i lambda_max, e_i lambda_min)`` over the eigenvalues of C.
+``q = z'Az + b'z + a`` it is linear in the two-by-two block ``B`` of ``A`` on u and w, whose eigenvalues lie between
+those of A, and the supremum of ``<C, B>`` over such B is ``sum_i max(e_i lambda_max, e_i lambda_min)`` over the
+eigenvalues of C.
 """
 
 from __future__ import annotations
