@@ -184,7 +184,7 @@ def _second(d: int) -> Row:
     return Row(f"d = {d}: second solve", mine / theirs, "x", 1.2, note=note, rival="with Delta given", beside=1.0)
 
 
-STARTS = 16
+STARTS, TERMS = 16, 100
 
 
 def _starts(d: int) -> Row:
@@ -237,7 +237,7 @@ def truths(quick: bool = False) -> Section:
                 beside=1.0,
             ),
         ]
-    rows.append(_written(20 if quick else 100))
+    rows.append(_written(20 if quick else TERMS))
     return Section("truth of sums over data", tuple(rows), ("logistic loss, 10 features, processes of their own",))
 
 

@@ -191,7 +191,7 @@ def _radial_term(term: Expr, place: dict[Symbol, int]) -> Radial | None:
     for node in sympy.preorder_traversal(core):
         if node.free_symbols != symbols or not isinstance(node, sympy.Add) or not node.is_polynomial(*symbols):
             continue
-        shape = isotropic(node, symbols)
+        shape = _isotropic(node, symbols)
         if shape is None:
             continue
         scale, offset, centre = shape
@@ -202,7 +202,7 @@ def _radial_term(term: Expr, place: dict[Symbol, int]) -> Radial | None:
     return None
 
 
-def isotropic(node: Expr, symbols: set[Symbol]) -> tuple[Expr, Expr, dict[Symbol, Expr]] | None:
+def _isotropic(node: Expr, symbols: set[Symbol]) -> tuple[Expr, Expr, dict[Symbol, Expr]] | None:
     """``(a, b, c)`` with ``node = a |z - c|^2 + b``."""
     ordered = sorted(symbols, key=lambda v: v.name)
     poly = sympy.Poly(node, *ordered)
