@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,36 @@ from bilevel_verify.truth.infimum import infimum
 from bilevel_verify.truth.minimum.minimum import Minimum
 
 if TYPE_CHECKING:
-    from bilevel_verify.truth.truth import Truth
+    from numpy.typing import NDArray
+
+    from bilevel_verify.problems.problem import Problem
+    from bilevel_verify.truth.arithmetic.enclosure import Certainty
+    from bilevel_verify.truth.functions.model import Model
+    from bilevel_verify.truth.lower_level.points import Points
+
+
+class Truth(Protocol):
+    """What a summary asks of the truth of a problem, beside the quantities by their names."""
+
+    problem: Problem
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def points(self) -> Points: ...
+
+    @property
+    def certainty(self) -> Certainty: ...
+
+    @property
+    def minimum(self) -> Minimum: ...
+
+    @property
+    def range_of_x(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+    def phi(self, x: ArrayLike) -> Enclosure: ...
+
 
 Row = dict[str, object]
 GRACE = 2.0

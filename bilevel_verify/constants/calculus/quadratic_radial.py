@@ -79,6 +79,21 @@ class QuadraticRadial(Special):
         return -ends[0], ends[1]
 
 
+def quadratic_radials(rest: Expr | None, variables: tuple[Symbol, ...]) -> tuple[list[QuadraticRadial], Expr | None]:
+    """The terms of a rest that have this form, and what remains."""
+    if rest is None:
+        return [], None
+    place = {v: i for i, v in enumerate(variables)}
+    found, remaining = [], []
+    for term in sympy.Add.make_args(rest):
+        special = quadratic_radial(term, place)
+        if special is None:
+            remaining.append(term)
+        else:
+            found.append(special)
+    return found, sympy.Add(*remaining) if remaining else None
+
+
 def quadratic_radial(term: Expr, place: dict[Symbol, int]) -> QuadraticRadial | None:
     """The term in this form, if it has it and the quadratic is none of ``a |z - c|^2 + b``."""
     symbols = term.free_symbols

@@ -47,13 +47,11 @@ class Special:
 
 def specials_of(rest: Expr, variables: tuple[Symbol, ...]) -> tuple[list[Special], Expr | None]:
     """Split a rest into special terms and what remains."""
-    from bilevel_verify.constants.calculus.quadratic_radial import quadratic_radial
-
     place = {v: i for i, v in enumerate(variables)}
     found: list[Special] = []
     remaining = []
     for term in sympy.Add.make_args(rest):
-        special = _logsumexp_term(term, place) or _radial_term(term, place) or quadratic_radial(term, place)
+        special = _logsumexp_term(term, place) or _radial_term(term, place)
         if special is None:
             remaining.append(term)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bilevel_verify.constants.calculus.data import data_terms
+from bilevel_verify.constants.calculus.quadratic_radial import quadratic_radials
 from bilevel_verify.constants.calculus.specials import Special, specials_of
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.gathering import gathered
@@ -40,8 +41,9 @@ class Group:
         self.specials: list[Special] = []
         if structure.rest is not None:
             self.specials, remaining = specials_of(rest, structure.variables) if rest is not None else ([], None)
+            radial, remaining = quadratic_radials(remaining, structure.variables)
             sparse, remaining = sparse_terms(remaining, structure.variables, is_x, domain, name, effort, analyse)
-            self.specials += [*sparse, *data]
+            self.specials += [*radial, *sparse, *data]
             self.plain = Model(replace(structure, rest=remaining), is_x) if self.specials else self.model
 
     def whole(self) -> tuple[Array, Array]:
