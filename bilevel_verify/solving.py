@@ -29,6 +29,7 @@ from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import Resolved, needed_letters, resolve
 from bilevel_verify.theorems.letters.resolved import scalar_of
 from bilevel_verify.theorems.library import find_statement, load_card, shipped
+from bilevel_verify.time_limit import TimeOver, checked_seconds, keeping, time_limit
 
 Start = Sequence[float] | np.ndarray | float | None
 
@@ -107,6 +108,7 @@ def solve(
     digits: int | None = None,
     statement: str | None = None,
     values: Mapping[str, object] | None = None,
+    seconds: float | None = None,
 ) -> Run:
     """Run a published method on a problem.
 
@@ -120,12 +122,15 @@ def solve(
     digits : run in so many decimal digits instead of floats.
     statement : "paper/id" whose settings are taken; by default the method's own theorem.
     values : leaf letters given by hand (``Delta``, ``zeta``, ``nu_f``, a constant ...).
+    seconds : of the clock, letters included: a run is left where it is then, ``interrupted``, and says so in its note.
 
     Raises
     ------
     ParameterError : a parameter has no value; says what would supply it.
     InputError : no such method or statement.
     """
+    if seconds is not None:
+        return _in_time(seconds, {**locals(), "seconds": None})
     most = BUDGET if budget is None else budget
     if parameters and not values and all(option is None for option in (statement, y0, v0, noise, digits)):
         again = known(request(problem, method, parameters, most, seed, record, compiled, eps))
@@ -136,6 +141,24 @@ def solve(
     chosen, resolved, given = _letters(problem, method, eps, x0, parameters, statement, values, digits)
     run = run_method(problem, method, chosen, x0, y0, v0, noise, most, seed, record, compiled, eps, digits)
     return run if resolved is None else _with_letters(run, resolved, given)
+
+
+def _in_time(seconds: float, asked: dict[str, Any]) -> Run:
+    """:func:`solve`, broken off after so many seconds.
+
+    Raises
+    ------
+    ParameterError : the time was over before the letters had values.
+    """
+    with time_limit(checked_seconds(seconds)) as limit:
+        try:
+            with keeping("run"), limit.broken_off():
+                run = solve(**asked)
+        except TimeOver as over:
+            known = f"; {over}" if str(over) else ""
+            how = "give letters (--set NAME=VALUE, in Python parameters=, values=) or more seconds"
+            raise ParameterError(f"{limit.ended} before the run of {asked['method']} began{known}; {how}") from None
+    return replace(run, note=limit.ended) if limit.over and run.status == "interrupted" else run
 
 
 def solve_batch(

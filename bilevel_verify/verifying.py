@@ -28,6 +28,7 @@ def verify(
     record: str = "all",
     progress: engine.Progress | None = None,
     certificates: str | Path | None = None,
+    seconds: float | None = None,
     **options: object,
 ) -> Verification:
     """Check a statement on a problem.
@@ -44,6 +45,7 @@ def verify(
     certificates : a folder for certificates of decided rows about parameters and runs, a file for each place; rows say
         in their details which files they have (``python -m bilevel_check FOLDER`` checks them).
     budget : most oracle calls of one run. ``options`` : ``y0 v0 noise digits compiled``, as the methods take them.
+    seconds : of the clock. Claims that are not judged then are undecided and say so; no other verdict depends on it.
 
     Raises
     ------
@@ -52,5 +54,6 @@ def verify(
     observer = None if certificates is None else CertificatesOfRuns(folder_of(certificates))
     return engine.verify(
         problem, statement, eps=eps, method=method, x0=x0, parameters=parameters, values=values, readings=readings,
-        sweep=sweep, budget=budget, seed=seed, record=record, progress=progress, observer=observer, **options,
+        sweep=sweep, budget=budget, seed=seed, record=record, progress=progress, observer=observer,
+        seconds=seconds, **options,
     )  # fmt: skip

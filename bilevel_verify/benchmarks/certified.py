@@ -14,6 +14,7 @@ from bilevel_verify.constants import constants
 from bilevel_verify.problems.problem import Problem
 
 CHAIN = " + ".join(f"sin(x{i}*x{i + 1})" for i in range(1, 10)) + " + " + " + ".join(f"x{i}**2/2" for i in range(1, 11))
+QUOTIENT = "(x1**2 - 2*x1*x2 + 3*x2*x3 - x4**2 + x4*y1/2 + x3*y1)/(1 + x1**2 + x2**2 + x3**2 + x4**2 + y1**2)"
 SOFT = (
     "log(" + " + ".join(f"exp(x{i} - x{i % 10 + 1}/2)" for i in range(1, 6)) + ")"
     " + tanh(x6 + x7) + sin(x8 - x9 + x10/2) + " + " + ".join(f"x{i}**2/2" for i in range(1, 11))
@@ -31,11 +32,12 @@ class Certified:
 
 
 SMALL = {"mu": (0.3, 1.0), "L_g": (0.3, 1.0), "rho_g": (1.0, 3.0), "M_g": (3.0, 15.0)}
+FIVE = {"L_g": (10.0, 25.0), "rho_g": (10.0, 50.0)}
 TEN = {"L": (3.0, 100.0), "rho": (3.0, 150.0)}
 
 
 def certified_cases() -> list[Certified]:
-    """Two, three, ten and fifty variables."""
+    """Two, three, five, ten and fifty variables."""
     two = problems.bilevel(
         f="x1*y1",
         g="y1**2 + y1**4/12 + 0.3*sin(x1*y1) - y1*cos(x1)",
@@ -50,6 +52,8 @@ def certified_cases() -> list[Certified]:
         y="y1 y2",
         domain=box(["x1", "y1", "y2"], 1),
     )
+    names = [f"x{i}" for i in range(1, 6)]
+    quotient = problems.bilevel(f="y1", g=QUOTIENT, x=names[:4], y="y1", domain=box([*names[:4], "y1"], 1))
     names = [f"x{i}" for i in range(1, 11)]
     chain = problems.single_level(f=CHAIN, x=names, domain=box(names, 1))
     soft = problems.single_level(f=SOFT, x=names, domain=box(names, 0.5))
@@ -57,6 +61,7 @@ def certified_cases() -> list[Certified]:
     return [
         Certified("2 variables", two, SMALL, sampled),
         Certified("3 variables", three, SMALL),
+        Certified("5 variables, quotient", quotient, FIVE),
         Certified("10 variables, chain of sines", chain, TEN),
         Certified("10 variables, logsumexp", soft, TEN),
         Certified("50 variables, affine + atoms", fifty(), {"L": (1.0, 1e-6), "rho": (1.0, 1e-6)}),

@@ -28,6 +28,7 @@ from bilevel_verify.checks.judging.conditions import judge_still_conditions
 from bilevel_verify.checks.judging.rows import command, premise_row, row_of, verdict_of, with_unjudged
 from bilevel_verify.checks.judging.seeds import TRIALS_LETTER
 from bilevel_verify.checks.judging.sweep import order_rows
+from bilevel_verify.checks.judging.unfinished import unjudged_rows
 from bilevel_verify.checks.requests.request import (
     HORIZONS,
     Member,
@@ -52,6 +53,7 @@ from bilevel_verify.theorems.letters.given import judge_given
 from bilevel_verify.theorems.letters.resolve import Provider, Resolved, resolve
 from bilevel_verify.theorems.origins import as_judged
 from bilevel_verify.theorems.rewrite import free_letters
+from bilevel_verify.time_limit import TimeLimit, TimeOver, checked_seconds, time_limit
 
 Progress = Callable[[str], None]
 
@@ -85,6 +87,7 @@ def verify(
     record: str = "all",
     progress: Progress | None = None,
     observer: Observer | None = None,
+    seconds: float | None = None,
     **options: Any,
 ) -> Verification:
     """Check a statement on a problem.
@@ -99,6 +102,7 @@ def verify(
     x0 : one start, or a list of starts; by default the problem's own.
     parameters : letters that win over the card's formulas. ``values`` : leaf letters (``zeta``, ``nu_f`` ...).
     budget : most oracle calls of one run. ``options`` : ``y0 v0 noise digits compiled``, as the methods take them.
+    seconds : of the clock. Claims that are not judged then are undecided and say so; no other verdict depends on it.
 
     Raises
     ------
@@ -106,10 +110,9 @@ def verify(
     """
     clock = time.perf_counter()
     run_options = {"budget": budget, "seed": seed, "record": record, **options}
-    parts = [
-        _verify_statement(request, members(eps, sweep), x0, progress, observer)
-        for request in requests_of(problem, statement, method, parameters, values, readings, run_options)
-    ]
+    requests = requests_of(problem, statement, method, parameters, values, readings, run_options)
+    with time_limit(checked_seconds(seconds)) as limit:
+        parts = [_in_time(request, members(eps, sweep), x0, progress, observer, limit) for request in requests]
     return _merge(parts, time.perf_counter() - clock)
 
 
@@ -169,14 +172,33 @@ def verify_all(jobs: Sequence[Mapping[str, Any]], progress: Progress | None = No
         yield from verify(**{**job, "progress": progress}).claims
 
 
+def _in_time(
+    request: Request,
+    sweep: list[Member],
+    x0: tuple[float, ...] | list[float] | None,
+    progress: Progress | None,
+    observer: Observer | None,
+    limit: TimeLimit,
+) -> Verification:
+    """A statement as far as the time lasts: the instances that were finished, the claims that were not judged."""
+    cases: list[Case] = []
+    try:
+        with limit.broken_off():
+            return _verify_statement(request, sweep, x0, progress, observer, cases)
+    except TimeOver:
+        rows = (*(row for case in cases for row in case.rows), *unjudged_rows(request, limit.ended))
+        name = cases[0].problem.name if cases else getattr(request.family, "name", None)
+        return Verification(request.name, name or "", "undecided", rows)
+
+
 def _verify_statement(
     request: Request,
     sweep: list[Member],
     x0: tuple[float, ...] | list[float] | None,
     progress: Progress | None,
     observer: Observer | None,
+    cases: list[Case],
 ) -> Verification:
-    cases: list[Case] = []
     targets = letters_needed(request)
     for member in sweep:
         problem, eps = instance_problem(request.family, member), member.get("eps")

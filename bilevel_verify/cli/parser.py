@@ -107,6 +107,10 @@ def _run_options(command: argparse._ActionsContainer) -> None:
     command.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of everything random (default 0)")
 
 
+def _seconds(command: argparse.ArgumentParser, what: str) -> None:
+    command.add_argument("--seconds", type=_positive, metavar="S", help=f"seconds of the clock: {what}")
+
+
 def _strict(command: argparse.ArgumentParser) -> None:
     command.add_argument("--strict", action="store_true", help="exit 1 for undecided rows too")
 
@@ -149,6 +153,7 @@ def _verify(commands: argparse._SubParsersAction[Parser]) -> None:
     text = "write a certificate of each place of each decided row to DIR (check: python -m bilevel_check DIR)"
     c.add_argument("--certificates", metavar="DIR", help=text)
     _run_options(c)
+    _seconds(c, "for each statement named; what is not judged then is undecided and says so")
     c.add_argument("--out", metavar="DIR", help="write a report")
     _strict(c)
 
@@ -183,6 +188,7 @@ def _solve(commands: argparse._SubParsersAction[Parser]) -> None:
     c.add_argument("--truth", action="store_true", help="compare the output with the truth")
     c.add_argument("--certificates", metavar="DIR", help="write certificates of the truth (needs --truth)")
     _run_options(c)
+    _seconds(c, "the run is left where it is then, the truth beside it has as many again")
     c.add_argument("--out", metavar="DIR", help="write run.json and the trace as CSV")
 
 
@@ -190,6 +196,7 @@ def _truth(commands: argparse._SubParsersAction[Parser]) -> None:
     c = _command(commands, "truth", "true_values", "y*, phi, its derivatives and infimum, f* and g*, with error bars")
     _problem_options(c, positional=True)
     c.add_argument("--x", metavar="A,B,...", help="where (--x=-1,2 for a negative one; default: the problem's start)")
+    _seconds(c, "what is known then is shown, what is not says so")
     c.add_argument("--certificates", metavar="DIR", help="write certificates (check: python -m bilevel_check DIR)")
 
 

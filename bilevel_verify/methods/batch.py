@@ -28,6 +28,7 @@ from bilevel_verify.methods.run import Run
 from bilevel_verify.methods.solve import stream
 from bilevel_verify.methods.streams import PATIENCE, RunStream
 from bilevel_verify.problems.problem import Problem
+from bilevel_verify.time_limit import goes_on
 
 LARGEST = 100_000
 """Most runs of one batch."""
@@ -165,7 +166,9 @@ class _Batch:
                     begin = time.perf_counter()
                     self._round(pool, self.unfinished)
                     self._deliver(time.perf_counter() - begin)
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as stop:
+                if not goes_on(stop, "run"):
+                    raise
                 for i in self.unfinished:
                     self.members[i].interrupt()
 

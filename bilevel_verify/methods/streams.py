@@ -15,6 +15,7 @@ from bilevel_verify.methods.engine import FIRST_ROWS, Outcome, Setup, Stepper
 from bilevel_verify.methods.recorder import Block, TraceRecorder
 from bilevel_verify.methods.run import Run, Trace
 from bilevel_verify.oracles import named_counts
+from bilevel_verify.time_limit import goes_on
 
 PATIENCE = 0.15
 """Seconds that one block should take: how long an interrupt may have to wait."""
@@ -59,7 +60,9 @@ class RunStream:
             begin = time.perf_counter()
             try:
                 block, outcome = self.stepper.advance(rows)
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as stop:
+                if not goes_on(stop, "run"):
+                    raise
                 break
             took = time.perf_counter() - begin
             rows = min(most, max(FIRST_ROWS, int(rows * min(8.0, PATIENCE / max(took, 1e-9)))))

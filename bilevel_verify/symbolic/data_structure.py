@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from bilevel_verify.symbolic.groups import Form, Group
 from bilevel_verify.symbolic.numeric import Forms, NumericGroup
 from bilevel_verify.symbolic.program import Program, finish
-from bilevel_verify.symbolic.structure import Form, Group, Structure
+from bilevel_verify.symbolic.structure import Structure
 
 
 def with_data(structure: Structure, sums: Sequence[tuple[NumericGroup, Fraction]]) -> Structure:

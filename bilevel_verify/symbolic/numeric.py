@@ -22,10 +22,11 @@ from bilevel_verify.errors import ExpressionError
 from bilevel_verify.numbers.floats import NUMPY
 from bilevel_verify.numbers.kernels import nearest_float
 from bilevel_verify.symbolic import differentiate
+from bilevel_verify.symbolic.groups import Form, Group
 from bilevel_verify.symbolic.lower import lower
 from bilevel_verify.symbolic.program import Program, program_of
 from bilevel_verify.symbolic.reader import exact
-from bilevel_verify.symbolic.structure import Form, Group, Structure
+from bilevel_verify.symbolic.structure import Structure
 
 if TYPE_CHECKING:
     import sympy

@@ -11,6 +11,7 @@ as inputs of their own. What is derived and compiled is ``phi`` and ``r``, whate
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -18,28 +19,8 @@ from typing import Any
 import sympy
 
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph, Instruction
+from bilevel_verify.symbolic.groups import Form, Group, Terms, grouped
 from bilevel_verify.symbolic.program import Program, finish
-
-Form = tuple[dict[int, Any], Any]
-"""Coefficients by input, and the constant."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Terms ``phi(u_1, ..., u_s; p_1, ..., p_q)`` that differ in the affine forms and in the numbers.
-
-    ``template`` has the inputs u, then p; ``forms[a][k]`` is the a-th form of term k, ``parameters[b][k]`` its b-th
-    number.
-    """
-
-    template: Program
-    forms: tuple[tuple[Form, ...], ...]
-    parameters: tuple[tuple[Any, ...], ...]
-
-    @property
-    def count(self) -> int:
-        """Number of terms."""
-        return len(self.forms[0])
 
 
 @dataclass(frozen=True)
@@ -68,6 +49,17 @@ class Structure:
 def decompose(program: Program) -> Structure:
     """Split a scalar program into its polynomial part of degree two and its nonlinear core."""
     return _Decomposition(program).run()
+
+
+def repeated(program: Program, worthwhile: Callable[[Group], bool]) -> tuple[Program, tuple[Group, ...]]:
+    """Terms of one shape as groups, and the function of all other terms, written as it was.
+
+    Parameters
+    ----------
+    program : a scalar function.
+    worthwhile : which groups are taken out.
+    """
+    return _Decomposition(program).repeated(worthwhile)
 
 
 def times(a: Fraction, b: Fraction) -> Fraction:
@@ -129,7 +121,7 @@ class _Decomposition:
         polynomial: Polynomial = {}
         rest: list[tuple[Any, int]] = []
         self._split(self.program.outputs[0], ONE, polynomial, rest)
-        groups, rest = _group(self.graph, rest, self.size, self.list_of_forms)
+        groups, rest = grouped(self.graph, rest, self.size, self.list_of_forms)
         core, forms = _with_used_forms(self.graph, rest, self.size, self.list_of_forms)
         clean = {m: c for m, c in polynomial.items() if c != 0}
         return Structure(
@@ -142,15 +134,40 @@ class _Decomposition:
             groups,
         )
 
+    def repeated(self, worthwhile: Callable[[Group], bool]) -> tuple[Program, tuple[Group, ...]]:
+        """See :func:`repeated`."""
+        terms = list(self._terms(self.program.outputs[0], ONE))
+        curved = [(k, factor, args) for k, (factor, args) in enumerate(terms) if not self._is_polynomial(args)]
+        copies = [((factor, self.graph.mul(self._copy(a) for a in args)), k) for k, factor, args in curved]
+        groups, left = grouped(self.graph, [copy for copy, _ in copies], self.size, self.list_of_forms, worthwhile)
+        if not groups:
+            return self.program, ()
+        rest = set(left)
+        taken = {k for copy, k in copies if copy not in rest}
+        graph = self.program.graph()
+        kept = [(graph.const(f), graph.mul(args)) for k, (f, args) in enumerate(terms) if k not in taken]
+        return finish(graph, [graph.add(graph.mul(pair) for pair in kept)], ()), groups
+
+    def _is_polynomial(self, args: tuple[int, ...]) -> bool:
+        return len(args) == 1 and self.degrees[args[0]] is not None
+
     def _split(self, index: int, scale: Fraction, polynomial: Polynomial, rest: list[tuple[object, int]]) -> None:
         """Terms of a sum, through signs and constant factors: into the polynomial, or into the core."""
+        for factor, args in self._terms(index, scale):
+            if self._is_polynomial(args):
+                for monomial, coefficient in self._polynomial(args[0]).items():
+                    polynomial[monomial] = plus(polynomial.get(monomial, ZERO), times(factor, coefficient))
+            else:
+                rest.append((factor, self.graph.mul(self._copy(a) for a in args)))
+
+    def _terms(self, index: int, scale: Fraction) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        """Terms of a sum, through signs and constant factors: a number, and the factors of its product."""
         stack = [(index, scale)]
         while stack:
             place, factor = stack.pop()
             instruction = self.instructions[place]
             if self.degrees[place] is not None:
-                for monomial, coefficient in self._polynomial(place).items():
-                    polynomial[monomial] = plus(polynomial.get(monomial, ZERO), times(factor, coefficient))
+                yield factor, (place,)
             elif instruction.op == "add":
                 stack.extend((a, factor) for a in reversed(instruction.args))
             elif instruction.op == "neg":
@@ -163,9 +180,9 @@ class _Decomposition:
                 if len(others) == 1:
                     stack.append((others[0], factor))
                 else:
-                    rest.append((factor, self.graph.mul(self._copy(a) for a in others)))
+                    yield factor, tuple(others)
             else:
-                rest.append((factor, self._copy(place)))
+                yield factor, (place,)
 
     def _polynomial(self, index: int) -> Polynomial:
         """The polynomial of an instruction of degree at most two (arguments first, without recursion)."""
@@ -251,99 +268,6 @@ def _multiply(a: Polynomial, b: Polynomial) -> Polynomial:
             product = times(p, q)
             result[monomial] = plus(result[monomial], product) if monomial in result else product
     return result
-
-
-LEAST = 4
-"""Terms of one shape from which on they make a group."""
-
-MOST_SLOTS = 3
-"""Most affine forms in one term of a group."""
-
-
-Terms = list[tuple[Any, int]]
-"""Terms of a sum: factor, and node of a graph."""
-
-
-def _group(graph: Graph, terms: Terms, size: int, forms: list[Form]) -> tuple[tuple[Group, ...], Terms]:
-    """Terms of equal shape as groups, and the terms that are left."""
-    shapes: dict[Any, list[tuple[tuple[Any, int], list[int], list[Any]]]] = {}
-    left: Terms = []
-    for term in terms:
-        shape, slots, numbers = _shape(graph, term[1])
-        if 1 <= len(slots) <= MOST_SLOTS:
-            shapes.setdefault(shape, []).append((term, slots, [*numbers, term[0]]))
-        else:
-            left.append(term)
-    groups: list[Group] = []
-    for shape, members in shapes.items():
-        if len(members) < LEAST:
-            left.extend(term for term, _, _ in members)
-            continue
-        columns = [
-            tuple(_as_form(p, size, forms) for p in column) for column in zip(*(slots for _, slots, _ in members))
-        ]
-        numbers = list(zip(*(numbers for _, _, numbers in members)))
-        fixed = [column[0] if all(v == column[0] for v in column) else None for column in numbers]
-        varying = tuple(column for column, value in zip(numbers, fixed) if value is None)
-        groups.append(Group(_template(shape, len(columns), fixed), tuple(columns), varying))
-    return tuple(groups), sorted(left, key=lambda term: term[1])
-
-
-def _as_form(position: int, size: int, forms: list[Form]) -> Form:
-    return ({position: ONE}, ZERO) if position < size else forms[position - size]
-
-
-def _shape(graph: Graph, term: int) -> tuple[Any, list[int], list[Any]]:
-    """What a term looks like without its inputs and its numbers: (shape, inputs, numbers)."""
-    place: dict[int, int] = {}
-    shape: list[Any] = []
-    slots: list[int] = []
-    numbers: list[Any] = []
-    order: list[int] = []
-    stack = [term]
-    while stack:  # arguments in the order in which they are used, so that equal terms get equal shapes
-        index = stack[-1]
-        missing = [a for a in graph[index].args if a not in place]
-        if missing:
-            stack.append(missing[0])
-            continue
-        stack.pop()
-        if index in place:
-            continue
-        place[index] = len(order)
-        order.append(index)
-        instruction = graph[index]
-        if instruction.op == "input":
-            slots.append(instruction.value)
-            shape.append(("slot",))
-        elif instruction.op == "const":
-            numbers.append(instruction.value)
-            shape.append(("number",))
-        else:
-            shape.append((instruction.op, tuple(place[a] for a in instruction.args), instruction.value))
-    return tuple(shape), slots, numbers
-
-
-def _template(shape: Any, slots: int, fixed: list[Fraction | None]) -> Program:
-    """The function of a shape: inputs ``u0, u1, ...``, then the numbers that vary (None in ``fixed``) as ``p0 ...``.
-
-    The last number is a factor of the whole.
-    """
-    varying = sum(value is None for value in fixed)
-    graph = Graph([*(f"u{a}" for a in range(slots)), *(f"p{b}" for b in range(varying))])
-    free = iter(range(slots, slots + varying))
-    numbers = iter([graph.input_at(next(free)) if value is None else graph.const(value) for value in fixed])
-    variables = iter(range(slots))
-    places: list[int] = []
-    for op, *rest in shape:
-        if op == "slot":
-            places.append(graph.input_at(next(variables)))
-        elif op == "number":
-            places.append(next(numbers))
-        else:
-            args, value = rest
-            places.append(graph.emit(op, tuple(places[a] for a in args), value))
-    return finish(graph, [graph.mul((next(numbers), places[-1]))], ())
 
 
 def _with_used_forms(

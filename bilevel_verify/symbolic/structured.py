@@ -12,9 +12,10 @@ from typing import Any
 from bilevel_verify.symbolic import differentiate
 from bilevel_verify.symbolic.generate import Source
 from bilevel_verify.symbolic.graph import ZERO, reachable
+from bilevel_verify.symbolic.groups import Form, Group
 from bilevel_verify.symbolic.loops import Block, LoopWriter, Matrix
 from bilevel_verify.symbolic.program import Program
-from bilevel_verify.symbolic.structure import Form, Group, Structure, plus, times
+from bilevel_verify.symbolic.structure import Structure, plus, times
 
 WORTHWHILE = 120
 """Entries of dense arrays from which on loops are faster to compile and to run than unrolled sums (measured)."""

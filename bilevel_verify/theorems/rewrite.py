@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from fractions import Fraction
 from itertools import count
@@ -125,7 +125,7 @@ def free_letters(node: tree.Node, bound: frozenset[str] = frozenset()) -> set[st
     return found
 
 
-def order_of(depends: Mapping[str, set[str]]) -> list[str]:
+def order_of(depends: Mapping[str, Set[str]]) -> list[str]:
     """Names in an order in which each follows what it depends on.
 
     Raises

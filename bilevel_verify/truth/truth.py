@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from bilevel_verify.arguments import checked_methods
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, between, weakest
+from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
 from bilevel_verify.truth.conic import conic_f, conic_g, conic_phi
 from bilevel_verify.truth.functions.model import Model
 from bilevel_verify.truth.high_precision import HighPrecision
@@ -22,7 +22,7 @@ from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points, rows_o
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
 from bilevel_verify.truth.minimum.eigenvalues import eigenvalue_bounds, eigenvalue_interval
 from bilevel_verify.truth.minimum.minimum import Minimum
-from bilevel_verify.truth.summary import summary_row
+from bilevel_verify.truth.summary import above, least_in_time, summary_in_time
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.minimum.stationary import StationarySet
@@ -245,12 +245,20 @@ class Truth:
         """Everything known about the infimum of phi on the declared range of x."""
         return infimum(self.problem, self.points, *self.range_of_x)
 
-    def phi_min(self) -> Enclosure:
+    def phi_min(self, seconds: float | None = None) -> Enclosure:
         """Enclosure of ``inf phi`` on the declared range of x; ``attained`` says whether it is a minimum.
 
         The value is minus infinity where phi is not bounded below.
+
+        Parameters
+        ----------
+        seconds : of the clock, after which an unfinished search says what it has, ``computed``.
+
+        Raises
+        ------
+        MathematicalError : no bound is known, for want of time or at all.
         """
-        return self.minimum.enclosure(self.certainty)
+        return self.minimum.enclosure(self.certainty) if seconds is None else least_in_time(self, seconds)
 
     def phi_argmin(self) -> FloatArray:
         """The best point found, shape (dx,)."""
@@ -266,14 +274,7 @@ class Truth:
 
     def delta(self, x0: ArrayLike) -> Enclosure:
         """``Delta = phi(x0) - inf phi``."""
-        least = self.phi_min()
-        if np.isinf(float(least.value)):
-            return Enclosure(np.inf, 0.0, least.certainty, "phi is not bounded below")
-        start = self.phi(x0)
-        low = max(0.0, float(np.nextafter(start.lower - least.upper, -np.inf)))
-        high = float(np.nextafter(start.upper - least.lower, np.inf))
-        certainty = weakest(start.certainty, least.certainty)
-        return between(low, high, certainty, f"phi(x0) minus the infimum ({least.method})")
+        return above(self.phi_min(), self.phi, x0)
 
     def stationary_points(self, budget: int = 20_000) -> StationarySet:
         """Stationary points of phi in the declared (bounded) range of x; see :func:`stationary.stationary_points`."""
@@ -353,27 +354,16 @@ class Truth:
             return conic_f(self.problem, self.simple.solutions)
         return conic_phi(self.problem, self.points, *self.range_of_x)
 
-    def summary(self, x: ArrayLike | None = None) -> list[dict[str, object]]:
+    def summary(self, x: ArrayLike | None = None, seconds: float | None = None) -> list[dict[str, object]]:
         """Rows for a report: quantity, value, error, certainty, method, attained; a failure is a row with its reason.
 
         Parameters
         ----------
         x : where to evaluate the point quantities; the problem's start, or the best point found, if omitted.
+        seconds : of the clock. What they break off is a row that says so; an infimum whose search is not finished is
+            what is known of it, ``computed``.
         """
-        if self.problem.kind == "simple_bilevel":
-            return [summary_row(name, partial(getattr, self, name)) for name in ("f_star", "g_star", "x_star")]
-        at = x if x is not None else self.problem.start
-        if self.problem.kind == "constrained_bilevel":
-            where = np.zeros(self.model.dx) if at is None else at
-            names = ["y_star", "phi", "grad_y_star", "grad_phi", "hess_phi", "lambda_min_hess_phi"]
-            return [summary_row(name, partial(getattr(self, name), where)) for name in names]
-        rows = [summary_row("phi_min", self.phi_min)]
-        if at is None:
-            at = self.phi_argmin() if np.all(np.isfinite(self.minimum.x)) else np.zeros(self.model.dx)
-        names = ["phi", "grad_phi", "hess_phi", "lambda_min_hess_phi", "delta"]
-        if self.model.lower is not None:
-            names = ["y_star", "grad_y_star", *names]
-        return rows + [summary_row(name, partial(getattr(self, name), at)) for name in names]
+        return summary_in_time(self, x if x is not None else self.problem.start, seconds)
 
     # ---- precision ------------------------------------------------------------------------------------------------
 

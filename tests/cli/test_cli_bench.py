@@ -108,10 +108,12 @@ def test_every_row_of_what_a_user_waits_for_has_a_rival_of_the_same_run(monkeypa
     monkeypatch.setattr(waiting, "in_a_process", child)
     monkeypatch.setattr(waiting, "_of_a_process", lambda command: float(len(command)))
     monkeypatch.setattr(waiting, "READ", (2, 3, 4))
+    monkeypatch.setattr(waiting, "TERMS", 16)
     monkeypatch.setattr(waiting, "SECOND", ())  # its rival is the same solve with a letter given
     sections = [waiting.reading(), waiting.answers(), waiting.truths()]
     rows = [row for section in sections for row in section.rows]
-    assert len(rows) == 10 + 4 + 6
+    assert len(rows) == 10 + 4 + 7
+    assert rows[-1].record()["note"] == "certified"
     for row in rows:
         assert row.rival, row.what
         assert math.isfinite(row.beside), row.what

@@ -23,7 +23,7 @@ from bilevel_verify.constants import constants
 room = importlib.import_module("bilevel_verify.constants")
 FILE = """
 kind = "single_level"
-f = "(x1**2 - x2**2/2 + x1*x3 + x2*x4/2)/(1 + x1**2 + x2**2 + x3**2 + 2*x4**2)"
+f = "(x1**2 + x2**2*x3/2 + x1*x3 + x2*x4/2)/(1 + x1**2 + x2**2 + x3**2 + 2*x4**2)"
 x = ["x1", "x2", "x3", "x4"]
 [domain]
 x1 = [-1, 1]

@@ -15,9 +15,9 @@ import bilevel_verify as bv
 
 PACKAGE = Path(bv.__file__).parent
 ORDER = (
-    "version errors arguments files first_use installation language latex atoms numbers intervals problems symbolic "
-    "constants oracles truth methods theorems drafting solving checks worst audit manuscript proofreading campaign "
-    "plot experiments reporting certificates verifying testing benchmarks cli __main__ "
+    "version errors time_limit arguments files first_use installation language latex atoms numbers intervals problems "
+    "symbolic constants oracles truth methods theorems drafting solving checks worst audit manuscript proofreading "
+    "campaign plot experiments reporting certificates verifying testing benchmarks cli __main__ "
 ).split()
 
 

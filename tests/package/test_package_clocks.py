@@ -21,6 +21,7 @@ ENDS = {
     "testing/trials/contracts.py": "a callable that never returns; processor time where the machine is busy",
     "testing/trials/trying.py": "how long a found failure is made simpler; that it fails stands before",
     "testing/controls/slip_table.py": "minutes of a sample of slips; how many were tried is told",
+    "time_limit.py": "what a user gives truth, solve, verify, constants; what it breaks off has no value and says so",
     "cli/commands/refining.py": "rounds of constants; what each has is certified, and which bound was reached is told",
     "reporting/pictures.py": "waiting for a picture; none is drawn",
 }

@@ -22,6 +22,7 @@ from bilevel_verify.numbers.floats import Numpy, PythonFloat
 from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.functions import kernels, model, sums
+from bilevel_verify.truth.functions import written as written_out
 from bilevel_verify.truth.lower_level import pointwise
 
 RNG = np.random.default_rng(24)
@@ -65,6 +66,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> tuple[model.Function, model.Functio
     kept = model.Function(expression, (X, *Y), 1)
     written = rest + data_sum().doit() - 3 * entries_sum().doit()
     monkeypatch.setattr(model, "WRITTEN_OUT", 10**6)
+    monkeypatch.setattr(written_out, "WRITTEN_OUT", 10**6)
     plain = model.Function(written, (X, *Y), 1)
     assert len(kept.sums) == 2
     assert not plain.sums

@@ -61,6 +61,7 @@ CLASSES = (
         "a proof for all points: an attack can only refute, and no bound over boxes was found",
     ),
     Open("budget", r"^budget", "more calls or more digits than the budget of the row"),
+    Open("time", r"^time: ", "more seconds, or none: without a limit it is judged as far as the budget goes"),
     Open("not recorded", r"^not recorded", "a run that records what the claim is about"),
     Open("vacuous", r"^vacuous", "a run on which the claim says something"),
 )

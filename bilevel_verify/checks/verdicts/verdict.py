@@ -41,7 +41,7 @@ class Row:
     kind : kind of check: ``parameters point step epoch run order probability inequality derivation identity units
         step-algebra executability bookkeeping``.
     verdict, certainty, reason : as the design defines them; ``reason`` is a short text, its first words from a small
-        set (``tie``, ``precision``, ``budget``, ``local``, ``not recorded``, ``hypothesis ...``, ``vacuous``,
+        set (``tie``, ``precision``, ``budget``, ``time``, ``local``, ``not recorded``, ``hypothesis ...``, ``vacuous``,
         ``survived N attacks ...``).
     left, right : both sides of the relation as text; the sign between them is ``details["op"]``.
     measured, bound : the two sides where the margin is smallest (upper end of left, lower end of right).

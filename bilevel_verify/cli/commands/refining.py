@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
-import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.records import constant_record
 from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.time_limit import TimeOver, time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,10 +29,6 @@ GRACE = 0.5
 """Seconds that calculus may take beyond the time asked for, so that there is something to show."""
 INTERRUPTED = "interrupted before it was computed"
 TIME_OVER = "not computed within the seconds asked for"
-
-
-class TimeOver(KeyboardInterrupt):
-    """The clock breaks in, as a user may."""
 
 
 @dataclass
@@ -73,7 +66,7 @@ def refined(compute: Callable[..., Mapping[str, Constant]], seconds: float) -> R
     known, wanted, reason = Refined(), list[str](), ""
     end = time.monotonic() + seconds
     try:
-        with _ended_after(seconds + GRACE if 0 < seconds < SHORT else seconds):
+        with time_limit(seconds + GRACE if 0 < seconds < SHORT else seconds) as limit, limit.broken_off():
             _rounds(compute, known, wanted, seconds, end)
     except TimeOver:
         reason = TIME_OVER
@@ -106,26 +99,6 @@ def _rounds(
         for name in wanted:
             known.take(table, name)
         wanted = [name for name in wanted if known.took[name] > LEAST / 2 * before[name] + 1e-3]  # not in vain
-
-
-@contextlib.contextmanager
-def _ended_after(seconds: float) -> Iterator[None]:
-    """Break in when the time is over, where the system has a clock that does (not on Windows); 0 never ends."""
-    if not seconds or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def over(*_: object) -> None:
-        raise TimeOver
-
-    before = signal.signal(signal.SIGALRM, over)
-    rest = signal.setitimer(signal.ITIMER_REAL, seconds)  # of whoever set one: it goes on afterwards
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-        signal.setitimer(signal.ITIMER_REAL, *rest)
 
 
 def _is_tight(record: Mapping[str, object]) -> bool:

@@ -47,12 +47,13 @@ def solve_command(arguments: argparse.Namespace) -> int:
         point_of(problem, options["x0"])
     letters = values.assignments(arguments.letters, "--set")
     given = {k: v for k, v in options.items() if v is not None}
-    run = solve(problem, arguments.method, eps=eps, parameters=letters, seed=arguments.seed, **given)
+    limit = {} if arguments.seconds is None else {"seconds": arguments.seconds}
+    run = solve(problem, arguments.method, eps=eps, parameters=letters, seed=arguments.seed, **given, **limit)
     record = run_record(run) | {"versions": dict(run.versions), "seconds": run.seconds}
     if arguments.truth:
-        record["truth"] = truth_at(problem, run.x)
+        record["truth"] = truth_at(problem, run.x, arguments.seconds)
         plain = not letters and not (given.keys() - {"x0", "statement"})  # the run that the theorem prescribes
-        asked = {"eps": eps, "x0": options["x0"], "method": arguments.method, "seed": arguments.seed}
+        asked = {"eps": eps, "x0": options["x0"], "method": arguments.method, "seed": arguments.seed, **limit}
         record["promised"] = _promised(arguments.method, arguments.statement, problem if plain else None, asked)
     if arguments.certificates:
         record["certificates"] = truth_certificates(problem, run.x, Path(arguments.certificates))

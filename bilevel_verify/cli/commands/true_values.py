@@ -31,7 +31,7 @@ def truth_command(arguments: argparse.Namespace) -> int:
         point_of(problem, x)
     at = x if x is not None else problem.start
     record: dict[str, Any] = {"problem": problem.name, "kind": problem.kind, "x": plain(at)}
-    record["truth"] = truth_at(problem, at)
+    record["truth"] = truth_at(problem, at, arguments.seconds)
     if arguments.certificates:
         record["certificates"] = truth_certificates(problem, at, Path(arguments.certificates))
     if arguments.json:
@@ -75,14 +75,16 @@ def show_certificates(said: dict[str, dict[str, object]], folder: str) -> None:
     output.line("\n".join(["", *lines_of(said, Path(folder))]))
 
 
-def truth_at(problem: Problem, x: Any) -> dict[str, object]:
-    """True quantities at x, each with its error bar and certificate; what does not exist says why (``error``)."""
+def truth_at(problem: Problem, x: Any, seconds: float | None = None) -> dict[str, object]:
+    """True quantities at x, each with its error bar and certificate; what does not exist says why (``error``), and what
+    the seconds that are given break off says so.
+    """
     from bilevel_verify.truth import truth
 
     answers = truth(problem)
     found: dict[str, Any] = {}
-    rows = answers.summary(x)
-    if problem.kind == "simple_bilevel" and x is not None:
+    rows = answers.summary(x, seconds)
+    if problem.kind == "simple_bilevel" and x is not None and seconds is None:
         rows.append(_distance(answers, x))
     for row in rows:
         name = str(row["quantity"])

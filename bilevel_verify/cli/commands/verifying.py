@@ -73,6 +73,7 @@ def _verifications(
     letters = values.assignments(arguments.letters, "--set")
     problem, reference = values.problem_of(arguments)
     options: dict[str, Any] = {} if arguments.budget is None else {"budget": arguments.budget}
+    options["seconds"] = arguments.seconds
     if arguments.y0 is not None:
         options["y0"] = values.numbers(arguments.y0, "--y0")
     letter, numbers = values.sweep_of(arguments.sweep)
@@ -150,6 +151,8 @@ def _on_random(arguments: argparse.Namespace, wanted: list[str]) -> list[RandomV
     """Random problems of the class of each statement, and a verification on each of them."""
     from bilevel_verify.worst import verify_random
 
+    if arguments.seconds:
+        raise InputError("--seconds is about named problems; --random N says how much is done")
     if arguments.certificates:
         raise InputError("--certificates is about named problems: verify a file that --random --out DIR writes")
     if arguments.problem or arguments.sweep or arguments.x0 or arguments.y0:

@@ -277,7 +277,13 @@ class _Scaled(Direct):
         return value
 
 
-def _component(phi: Expr, s: Symbol, j: int, m: int, r: Interval) -> Interval:
+def component(phi: Expr, s: Symbol, j: int, m: int, r: Interval) -> Interval:
+    """``d^j/dr^j (2m-1)!! Phi^(m)(r^2/2)`` over ranges of r.
+
+    Raises
+    ------
+    ValueError : the derivative is no function of one variable that the toolkit knows.
+    """
     found = _profile(phi, s, m)
     if found is None:
         return Interval(np.zeros_like(r.lo), np.zeros_like(r.hi))
@@ -301,7 +307,7 @@ def _radial_norm(phi: Expr, s: Symbol, order: int, r: tuple[float, float]) -> fl
         value, spread = np.zeros((len(lo), len(cosine))), np.zeros((len(lo), len(cosine)))
         lost = np.zeros(len(lo), dtype=bool)
         for j, m, polynomial in terms:
-            part = _component(phi, s, j, m, span)
+            part = component(phi, s, j, m, span)
             lost |= ~(np.isfinite(part.lo) & np.isfinite(part.hi))
             centre = np.where(lost, 0.0, part.centre())
             radius = np.where(lost, 0.0, part.radius(part.centre()))
@@ -347,5 +353,5 @@ def _radial_cross(phi: Expr, s: Symbol, order: int, r: tuple[float, float]) -> f
 def _radial_eigenvalues(phi: Expr, s: Symbol, r: tuple[float, float]) -> tuple[float, float]:
     """Range of both eigenvalues: along the radius (second derivative in r) and across it (``Phi'``)."""
     span = Interval(np.asarray(r[0]), np.asarray(r[1]))
-    along, across = _component(phi, s, 2, 0, span), _component(phi, s, 0, 1, span)
+    along, across = component(phi, s, 2, 0, span), component(phi, s, 0, 1, span)
     return float(min(along.lo, across.lo)), float(max(along.hi, across.hi))

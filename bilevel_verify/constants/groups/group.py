@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bilevel_verify.constants.calculus.data import data_terms
+from bilevel_verify.constants.calculus.quadratic_radial import quadratic_radials
 from bilevel_verify.constants.calculus.specials import Special, specials_of
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.gathering import gathered
 from bilevel_verify.constants.formula.model import Model
+from bilevel_verify.constants.formula.quotients import over_denominators
 from bilevel_verify.constants.formula.structure import Structure
 from bilevel_verify.constants.groups.sparse import Analyse, sparse_terms
 from bilevel_verify.numbers.rounding import Array
@@ -31,7 +33,7 @@ class Group:
     ) -> None:
         self.is_x, self.domain, self.name, self.effort = is_x, domain, name, effort
         self.n = len(is_x)
-        structure = replace(structure, rest=gathered(structure.rest, structure.variables))
+        structure = replace(structure, rest=over_denominators(gathered(structure.rest, structure.variables)))
         self.structure = structure
         data, rest = data_terms(structure.rest, structure.variables, is_x)
         self.only_specials = bool(data)
@@ -39,8 +41,9 @@ class Group:
         self.specials: list[Special] = []
         if structure.rest is not None:
             self.specials, remaining = specials_of(rest, structure.variables) if rest is not None else ([], None)
+            radial, remaining = quadratic_radials(remaining, structure.variables)
             sparse, remaining = sparse_terms(remaining, structure.variables, is_x, domain, name, effort, analyse)
-            self.specials += [*sparse, *data]
+            self.specials += [*radial, *sparse, *data]
             self.plain = Model(replace(structure, rest=remaining), is_x) if self.specials else self.model
 
     def whole(self) -> tuple[Array, Array]:

@@ -96,6 +96,7 @@ class _Resolver:
         self.provider: Provider = values if callable(values) else _from_mapping(values)
         self.letters: dict[str, ResolvedLetter] = {}
         self.missing: dict[str, str] = {}
+        self.known_needs: dict[str, frozenset[str]] = {}
 
     def run(self, targets: Iterable[str] | None) -> Resolved:
         for name in self.explicit:
@@ -106,7 +107,7 @@ class _Resolver:
         return Resolved(self.card, self.entry, self.letters, self.missing, self.hypotheses())
 
     def order(self, wanted: set[str]) -> list[str]:
-        depends: dict[str, set[str]] = {}
+        depends: dict[str, frozenset[str]] = {}
         stack = sorted(wanted)
         while stack:
             name = stack.pop()
@@ -116,7 +117,13 @@ class _Resolver:
             stack.extend(sorted(depends[name]))
         return order_of(depends)
 
-    def needs(self, name: str) -> set[str]:
+    def needs(self, name: str) -> frozenset[str]:
+        """What a letter rests on; asked three times for each, and every answer walks through its formula."""
+        if name not in self.known_needs:
+            self.known_needs[name] = frozenset(self._needs(name))
+        return self.known_needs[name]
+
+    def _needs(self, name: str) -> set[str]:
         formula = self.formulas.get(name)
         if formula is not None and not is_order(formula[0]):
             return letters_of(formula[0]) - {"pi", "E", "oo"}

@@ -27,6 +27,7 @@ from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.numbers.balls import ArbBalls
 from bilevel_verify.numbers.rounding import ball, constant_ball, precision
 from bilevel_verify.problems.problem import Problem
+from bilevel_verify.time_limit import checked_seconds, time_limit
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure, flattened
 from bilevel_verify.truth.constrained.faces import Face, face_near, polyhedron_of
 from bilevel_verify.truth.constrained.guess import guess
@@ -229,11 +230,13 @@ class ConstrainedTruth(Truth):
             total += inwards.abs_upper() ** 2
         return total.sqrt().abs_upper()
 
-    def summary(self, x: ArrayLike | None = None) -> list[dict[str, object]]:
-        """Rows of what there is at x (the problem's start, or 0, if omitted)."""
+    def summary(self, x: ArrayLike | None = None, seconds: float | None = None) -> list[dict[str, object]]:
+        """Rows of what there is at x (the problem's start, or 0, if omitted), as in :meth:`Truth.summary`."""
         start = np.zeros(self.problem.dx) if self.problem.start is None else self.problem.start
         names = ("y_star", "phi", "grad_y_star", "grad_phi", "hess_phi", "lambda_min_hess_phi")
-        return [summary_row(name, partial(getattr(self, name), start if x is None else x)) for name in names]
+        with time_limit(checked_seconds(seconds)) as limit:
+            at = start if x is None else x
+            return [summary_row(name, partial(getattr(self, name), at), limit) for name in names]
 
     # ---- batches --------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ batches, intervals for certificates, balls of any precision for single points. L
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic
 
@@ -19,10 +19,12 @@ from bilevel_verify.atoms.datasum import DataSum, split_data_sums
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
+from bilevel_verify.symbolic.graph import Graph
 from bilevel_verify.symbolic.program import Program, finish, program_of
 from bilevel_verify.truth.arithmetic.algebra import NO_VALUE, Algebra, Boxes, M, N
 from bilevel_verify.truth.functions.joints import apart_from_joints, jumps
 from bilevel_verify.truth.functions.sums import WRITTEN_OUT, GroupSum, Runs, WithSums
+from bilevel_verify.truth.functions.written import gathered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,8 +60,8 @@ class Function:
 
     @property
     def numbers(self) -> int:
-        """How many numbers of data one evaluation reads."""
-        return sum(group.numbers for group in self.sums)
+        """How many numbers of data one evaluation reads, those that a formula writes out apart."""
+        return sum(group.numbers for group in self.sums if not group.written)
 
     def _with_sums(self, closed: Program, order: int, wanted: range, lone: bool = False) -> Runs:
         return WithSums(closed, self.sums, order, wanted, self.dz, lone) if self.sums else closed
@@ -100,14 +102,19 @@ class Function:
             return matrix
         return algebra.where_differentiable(algebra.number(apart.run(algebra.arithmetic, z)[0], z), matrix, x)
 
-    def apart(self, order: int) -> Program | None:
-        """See :func:`apart_from_joints`."""
+    def apart(self, order: int) -> Runs | None:
+        """See :func:`apart_from_joints`; of sums over data the total of all samples."""
         if order not in self._apart:
-            self._apart[order] = apart_from_joints(self.closed, self.expression, order)
+            closed = apart_from_joints(self.closed, self.expression, order)
+            bodies = [(g, apart_from_joints(g.body, self.expression, order)) for g in self.sums]
+            groups = tuple(replace(g, body=body, scale=1, programs={}) for g, body in bodies if body is not None)
+            nothing = Graph(self.closed.inputs)
+            closed = finish(nothing, [nothing.const(0)], ()) if groups and closed is None else closed
+            self._apart[order] = WithSums(closed, groups, 0, range(0), self.dz) if groups and closed else closed
         return self._apart[order]
 
     @cached_property
-    def _apart(self) -> dict[int, Program | None]:
+    def _apart(self) -> dict[int, Runs | None]:
         """Order of a derivative -> what is finite where it cannot jump."""
         return {}
 
@@ -167,14 +174,13 @@ class Function:
 
 
 def _split(expression: sympy.Expr, variables: Sequence[sympy.Symbol]) -> tuple[Program, tuple[GroupSum, ...]]:
-    """The closed form as a program, and the sums over data that are too long to be a part of it."""
-    if not expression.has(DataSum):
-        return program_of(expression, list(variables)), ()
-    rest, sums = split_data_sums(expression)
+    """The closed form as a program, and the sums that are too long to be a part of it."""
+    rest, sums = split_data_sums(expression) if expression.has(DataSum) else (expression, [])
     long = [(factor, data) for factor, data in sums if data.count * data.width > WRITTEN_OUT]
-    short = sympy.Add(*(factor * data for factor, data in sums if data.count * data.width <= WRITTEN_OUT))
+    short = sympy.Add(rest, *(factor * data for factor, data in sums if data.count * data.width <= WRITTEN_OUT))
     places = {symbol: place for place, symbol in enumerate(variables)}
-    return program_of(rest + short, list(variables)), tuple(GroupSum.of(factor, data, places) for factor, data in long)
+    closed, written = gathered(program_of(short if sums else expression, list(variables)), variables)
+    return closed, (*(GroupSum.of(factor, data, places) for factor, data in long), *written)
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,7 @@ class GroupSum:
     body : program of one term; inputs are the quantities, then the numbers of a sample.
     forms : how the quantities come from the variables. ``places`` : variable -> its number.
     columns : numbers of the samples, one array each. ``scale`` : exact factor in front.
+    written : the formula writes its terms out.
     """
 
     body: Program
@@ -63,6 +64,7 @@ class GroupSum:
     scale: Any
     count: int
     places: Mapping[Any, int]
+    written: bool = False
     programs: dict[tuple[int, bool], Program] = field(default_factory=dict)
 
     @staticmethod

@@ -51,7 +51,7 @@ class _Boxes:
 def low_valleys(hills: Landscape, X: FloatArray, low: FloatArray, high: FloatArray, values: FloatArray) -> FloatArray:
     """For every row of X the centre (dy,) of the lowest box, NaN where no centre is below ``values``."""
     found = np.full((len(X), low.size), np.nan)
-    if any(function.sums for function in hills.functions) or len(X) > MOST_ROWS:
+    if any(function.numbers for function in hills.functions) or len(X) > MOST_ROWS:
         return found
     least = np.where(np.isfinite(values), values, np.inf)
     row = np.arange(len(X))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bilevel_verify.constants.bound.memory import remembered
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.functions.model import model_of
 from bilevel_verify.truth.minimum.separable import parts_of
@@ -10,6 +11,9 @@ LONG = 1_000_000
 """Work of a search (instructions of f and g, times the square of the dimension) from which on it takes minutes."""
 FEW_X, FEW_Y = 8, 3
 """Up to here phi may be an explicit expression of x."""
+KEPT = 64
+_KNOWN: dict[str, bool] = {}
+"""Content of a problem -> the answer: every start of a batch asks."""
 
 
 def is_long(problem: Problem) -> bool:
@@ -19,6 +23,10 @@ def is_long(problem: Problem) -> bool:
     """
     if problem.lower is None or problem.dx <= FEW_X or problem.dy <= FEW_Y:
         return False
+    return remembered(_KNOWN, problem.content_hash(), lambda: _is_long(problem), KEPT)
+
+
+def _is_long(problem: Problem) -> bool:
     for part in parts_of(problem):
         if part.lower is None or part.dx <= FEW_X or part.dy <= FEW_Y:
             continue

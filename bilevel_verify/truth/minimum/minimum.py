@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import ball_ends
+from bilevel_verify.time_limit import TimeOver, goes_on
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, between, weakest
 from bilevel_verify.truth.minimum.descent import descend, start_points
 from bilevel_verify.truth.minimum.eigenvalues import smallest_eigenvalue
@@ -89,6 +90,7 @@ class Search:
     floor: float = np.inf
     patience: int = PATIENCE_UNBOUNDED
     count: int = 0
+    known: tuple[float, float, FloatArray, int] | None = None
     low: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     high: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     bounds: FloatArray = field(default_factory=lambda: np.empty(0))
@@ -102,6 +104,10 @@ class Search:
     @property
     def cutoff(self) -> float:
         return self.upper - self.tolerance * (1 + abs(self.upper))
+
+    def note(self) -> None:
+        """What is proved between two waves: inside of one, no bound is whole."""
+        self.known = (self.lower, self.upper, self.best, self.count)
 
 
 @np.errstate(all="ignore")
@@ -131,11 +137,14 @@ def minimise_phi(
     search = Search(objective, best, upper, tolerance, patience=patience)
     bounds, _ = lower_bounds(objective, low[None], high[None], best)
     search.low, search.high, search.bounds, search.count = low[None], high[None], bounds, 1
-    _run(search, budget)
     finite = bool(np.all(np.isfinite(low)) and np.all(np.isfinite(high)))
-    method = "interval branch and bound on x through y*(x), attained value by Newton from many starts"
+    try:
+        _run(search, budget)
+        lower, upper, certified = _with_proved_functions(search)
+    except TimeOver as over:
+        return _broken_off(search, finite, over)
+    method = BY_SEARCH
     complete = search.lower >= search.cutoff
-    lower, upper, certified = _with_proved_functions(search)
     return Minimum(
         lower,
         upper,
@@ -146,6 +155,25 @@ def minimise_phi(
         method,
         certified=certified,
     )
+
+
+BY_SEARCH = "interval branch and bound on x through y*(x), attained value by Newton from many starts"
+UNFINISHED = "the search was broken off when the time was over"
+
+
+def _broken_off(search: Search, finite: bool, over: TimeOver) -> Minimum:
+    """What a search had proved before the wave in which it ended; its functions are those of floats.
+
+    Raises
+    ------
+    TimeOver : nobody asked for unfinished searches, or there is no bound yet; says what is known.
+    """
+    if search.known is None:
+        raise over
+    lower, upper, best, count = search.known
+    if not goes_on(over, "search") or not np.isfinite(lower):
+        raise TimeOver(f"inf phi lies in [{lower:.9g}, {upper:.9g}] so far (computed)")
+    return Minimum(lower, upper, best, finite, count, False, f"{BY_SEARCH}; {UNFINISHED}")
 
 
 MOST_LEAVES = 6000
@@ -192,6 +220,7 @@ def _run(search: Search, budget: int) -> None:
     best_lower, since = search.lower, 0
     patience = PATIENCE if np.all(np.isfinite(search.low)) and np.all(np.isfinite(search.high)) else search.patience
     while search.count < budget and search.bounds.size and since < patience:
+        search.note()
         keep = search.bounds < search.cutoff
         search.floor = min(search.floor, float(np.min(search.bounds[~keep], initial=np.inf)))
         search.leaves.append((search.low[~keep], search.high[~keep]))
