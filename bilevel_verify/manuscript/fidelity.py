@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import to_text, tree
@@ -41,6 +41,20 @@ the print, and the marks of the card say why; ``not read``: the reader does not 
 BAD = ("differs", "not in the print")
 
 
+class RowRecord(TypedDict):
+    """A :class:`Row` as JSON."""
+
+    paper: str
+    statement: str
+    part: str
+    outcome: str
+    latex: str
+    text: str
+    places: list[int]
+    reason: str
+    marks: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One quotation: where it stands in the card and in the print, and what became of it."""
@@ -55,13 +69,19 @@ class Row:
     reason: str = ""
     marks: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> RowRecord:
         """All fields, for JSON."""
-        return {name: _listed(getattr(self, name)) for name in self.__slots__}
-
-
-def _listed(value: object) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+        return {
+            "paper": self.paper,
+            "statement": self.statement,
+            "part": self.part,
+            "outcome": self.outcome,
+            "latex": self.latex,
+            "text": self.text,
+            "places": list(self.places),
+            "reason": self.reason,
+            "marks": list(self.marks),
+        }
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import os
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from bilevel_verify.campaign.store import Failure, Store
 from bilevel_verify.checks.verdicts.verification import Verification
@@ -15,10 +14,10 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.reporting.build import document_of, document_of_store
 from bilevel_verify.reporting.detection import detection_record
+from bilevel_verify.reporting.document import ReportDocument
 from bilevel_verify.reporting.rates import rates_record
 from bilevel_verify.reporting.tightness import tightness_record
 
-Json = dict[str, Any]
 FORMATS = ("html", "json", "markdown", "latex", "figures")
 
 
@@ -32,7 +31,7 @@ def report(
     *,
     title: str = "Verification report",
     command: str = "",
-    problems: Sequence[object] = (),
+    problems: Sequence[Problem | None] = (),
     formats: Sequence[str] = FORMATS,
 ) -> Path:
     """Write a report of some verifications; returns the page, without one the first file that was written.
@@ -74,7 +73,9 @@ def report_store(
     return page
 
 
-def export_rest(store: Store, document: Json, out: str | Path, keys: Iterable[str] | None = None) -> Path | None:
+def export_rest(
+    store: Store, document: ReportDocument, out: str | Path, keys: Iterable[str] | None = None
+) -> Path | None:
     """Where a page cannot carry all rows, write all of them as ``rows.csv`` beside it."""
     if len(document["rows"]) == document["summary"]["rows"]:
         return None
@@ -86,7 +87,7 @@ def export_rest(store: Store, document: Json, out: str | Path, keys: Iterable[st
 
 
 def write_document(
-    document: Json, out: str | Path, formats: Sequence[str] = FORMATS, columns: Sequence[str] | None = None
+    document: ReportDocument, out: str | Path, formats: Sequence[str] = FORMATS, columns: Sequence[str] | None = None
 ) -> Path:
     """Write a report document in the given formats; every file appears only when it is complete.
 
@@ -99,8 +100,11 @@ def write_document(
     page = folder / "index.html"
     papers = {paper["key"] for paper in document["papers"]}
     rates = rates_record(folder, papers) or document.get("rates")
-    beside = {"detection": detection_record(folder), "tightness": tightness_record(folder)}
-    document = document | {name: found or document.get(name) for name, found in beside.items()} | {"rates": rates}
+    document = document | {
+        "detection": detection_record(folder) or document.get("detection"),
+        "tightness": tightness_record(folder) or document.get("tightness"),
+        "rates": rates,
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _write_formats(document, folder, page, formats, columns)
@@ -110,7 +114,7 @@ def write_document(
 
 
 def _write_formats(
-    document: Json, folder: Path, page: Path, formats: Sequence[str], columns: Sequence[str] | None
+    document: ReportDocument, folder: Path, page: Path, formats: Sequence[str], columns: Sequence[str] | None
 ) -> None:
     from bilevel_verify.reporting import tables
 

@@ -48,7 +48,7 @@ def solve_command(arguments: argparse.Namespace) -> int:
     letters = values.assignments(arguments.letters, "--set")
     given = {k: v for k, v in options.items() if v is not None}
     run = solve(problem, arguments.method, eps=eps, parameters=letters, seed=arguments.seed, **given)
-    record = run_record(run) | {"versions": dict(run.versions), "seconds": run.seconds}
+    record: dict[str, Any] = {**run_record(run), "versions": dict(run.versions), "seconds": run.seconds}
     if arguments.truth:
         record["truth"] = truth_at(problem, run.x)
         plain = not letters and not (given.keys() - {"x0", "statement"})  # the run that the theorem prescribes
