@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation, read_latex
+from bilevel_verify.latex import Statement as Latex
 from bilevel_verify.manuscript.comparing import Fingerprints, Relation, Setting, same, same_relation, whole_letters
 from bilevel_verify.manuscript.formulas import Formula, Print
 from bilevel_verify.manuscript.formulas import Said as Remark
@@ -34,6 +35,9 @@ from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.card_parts import Root
 from bilevel_verify.theorems.rewrite import has_order
 from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
+
+if TYPE_CHECKING:
+    from bilevel_verify.language import tree
 
 OUTCOMES = ("same tree", "same values", "marked", "quoted", "not read", "differs", "not in the print")
 """``quoted``: it stands in the print, and the card has no expression for it; ``marked``: what is judged differs from
@@ -249,7 +253,7 @@ def _judged(paper: Paper, quoted: Quoted, places: tuple[Formula, ...]) -> tuple[
     return ("marked" if quoted.marks else "differs"), f"the print does not say {what}"
 
 
-def _own(paper: Paper, latex: str) -> tuple[Any, str]:
+def _own(paper: Paper, latex: str) -> tuple[tuple[Latex, ...] | None, str]:
     """The quotation read by itself; None and the reason where it cannot be."""
     try:
         return read_latex(latex, paper.notation).statements, ""

@@ -31,7 +31,7 @@ def report(
     *,
     title: str = "Verification report",
     command: str = "",
-    problems: Sequence[Problem | None] = (),
+    problems: Sequence[object] = (),
     formats: Sequence[str] = FORMATS,
 ) -> Path:
     """Write a report of some verifications; returns the page, without one the first file that was written.
@@ -51,9 +51,10 @@ def report(
         An unknown format, or a folder that cannot be written.
     """
     many = [verifications] if isinstance(verifications, Verification) else list(verifications)
-    if not all(one is None or isinstance(one, Problem) for one in problems):
+    given = [one for one in problems if one is None or isinstance(one, Problem)]
+    if len(given) < len(problems):
         raise InputError("report: problems must be problems such as load(...) and zoo(...) give, one a verification")
-    return write_document(document_of(many, title=title, command=command, problems=problems), out, formats)
+    return write_document(document_of(many, title=title, command=command, problems=given), out, formats)
 
 
 def report_store(

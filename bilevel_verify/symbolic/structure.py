@@ -13,14 +13,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import sympy
 
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph, Instruction
 from bilevel_verify.symbolic.program import Program, finish
 
-Form = tuple[dict[int, Any], Any]
+Number: TypeAlias = "Fraction | sympy.Expr"
+"""An exact number; of SymPy where it is no fraction."""
+Shape = tuple[tuple[str, tuple[int, ...], object], ...]
+"""A program without its inputs and numbers: operations with the places of their arguments and their values."""
+Form = tuple[dict[int, Number], Number]
 """Coefficients by input, and the constant."""
 
 
@@ -34,7 +38,7 @@ class Group:
 
     template: Program
     forms: tuple[tuple[Form, ...], ...]
-    parameters: tuple[tuple[Any, ...], ...]
+    parameters: tuple[tuple[Number, ...], ...]
 
     @property
     def count(self) -> int:
@@ -51,9 +55,9 @@ class Structure:
     """
 
     size: int
-    constant: Any
-    linear: dict[int, Any]
-    quadratic: dict[tuple[int, int], Any]
+    constant: Number
+    linear: dict[int, Number]
+    quadratic: dict[tuple[int, int], Number]
     forms: tuple[Form, ...]
     core: Program | None
     groups: tuple[Group, ...] = ()
@@ -70,25 +74,25 @@ def decompose(program: Program) -> Structure:
     return _Decomposition(program).run()
 
 
-def times(a: Fraction, b: Fraction) -> Fraction:
+def times(a: Number, b: Number) -> Number:
     """Exact product of two numbers (Fractions, or SymPy numbers)."""
     return a * b if isinstance(a, Fraction) and isinstance(b, Fraction) else _back(_sympy(a) * _sympy(b))
 
 
-def plus(a: Fraction, b: Fraction) -> Fraction:
+def plus(a: Number, b: Number) -> Number:
     """Exact sum of two numbers."""
     return a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else _back(_sympy(a) + _sympy(b))
 
 
-def _sympy(a: object) -> Any:
+def _sympy(a: Number) -> sympy.Expr:
     return sympy.Rational(a.numerator, a.denominator) if isinstance(a, Fraction) else a
 
 
-def _back(a: Any) -> Any:
+def _back(a: sympy.Expr) -> Number:
     return Fraction(int(a.p), int(a.q)) if a.is_Rational else a
 
 
-Polynomial = dict[tuple[int, ...], Any]
+Polynomial = dict[tuple[int, ...], Number]
 """Monomial (sorted inputs, at most two) -> coefficient."""
 
 
@@ -127,7 +131,7 @@ class _Decomposition:
 
     def run(self) -> Structure:
         polynomial: Polynomial = {}
-        rest: list[tuple[Any, int]] = []
+        rest: list[tuple[Number, int]] = []
         self._split(self.program.outputs[0], ONE, polynomial, rest)
         groups, rest = _group(self.graph, rest, self.size, self.list_of_forms)
         core, forms = _with_used_forms(self.graph, rest, self.size, self.list_of_forms)
@@ -142,7 +146,7 @@ class _Decomposition:
             groups,
         )
 
-    def _split(self, index: int, scale: Fraction, polynomial: Polynomial, rest: list[tuple[object, int]]) -> None:
+    def _split(self, index: int, scale: Number, polynomial: Polynomial, rest: Terms) -> None:
         """Terms of a sum, through signs and constant factors: into the polynomial, or into the core."""
         stack = [(index, scale)]
         while stack:
@@ -222,13 +226,13 @@ class _Decomposition:
             if missing:
                 stack.extend(missing)
                 continue
-            self.copies[place] = self._rebuild(
-                instruction.op, tuple(self.copies[a] for a in instruction.args), instruction.value
-            )
+            self.copies[place] = self._rebuild(instruction, tuple(self.copies[a] for a in instruction.args))
         return self.copies[index]
 
-    def _rebuild(self, op: str, args: tuple[int, ...], value: Any) -> int:
-        return self.graph.input_at(value) if op == "input" else self.graph.emit(op, args, value)
+    def _rebuild(self, instruction: Instruction, args: tuple[int, ...]) -> int:
+        if instruction.op == "input":
+            return self.graph.input_at(instruction.value)
+        return self.graph.emit(instruction.op, args, instruction.value)
 
     def _form(self, polynomial: Polynomial) -> int:
         coefficients = {m[0]: c for m, c in polynomial.items() if m and c != 0}
@@ -260,7 +264,7 @@ MOST_SLOTS = 3
 """Most affine forms in one term of a group."""
 
 
-Terms = list[tuple[Any, int]]
+Terms = list[tuple[Number, int]]
 """Terms of a sum: factor, and node of a graph."""
 
 
@@ -282,9 +286,9 @@ def _group(graph: Graph, terms: Terms, size: int, forms: list[Form]) -> tuple[tu
         columns = [
             tuple(_as_form(p, size, forms) for p in column) for column in zip(*(slots for _, slots, _ in members))
         ]
-        numbers = list(zip(*(numbers for _, _, numbers in members)))
-        fixed = [column[0] if all(v == column[0] for v in column) else None for column in numbers]
-        varying = tuple(column for column, value in zip(numbers, fixed) if value is None)
+        rows = list(zip(*(numbers for _, _, numbers in members)))
+        fixed = [row[0] if all(v == row[0] for v in row) else None for row in rows]
+        varying = tuple(row for row, value in zip(rows, fixed) if value is None)
         groups.append(Group(_template(shape, len(columns), fixed), tuple(columns), varying))
     return tuple(groups), sorted(left, key=lambda term: term[1])
 
@@ -293,12 +297,12 @@ def _as_form(position: int, size: int, forms: list[Form]) -> Form:
     return ({position: ONE}, ZERO) if position < size else forms[position - size]
 
 
-def _shape(graph: Graph, term: int) -> tuple[Any, list[int], list[Any]]:
+def _shape(graph: Graph, term: int) -> tuple[Shape, list[int], list[Number]]:
     """What a term looks like without its inputs and its numbers: (shape, inputs, numbers)."""
     place: dict[int, int] = {}
-    shape: list[Any] = []
+    shape: list[tuple[str, tuple[int, ...], object]] = []
     slots: list[int] = []
-    numbers: list[Any] = []
+    numbers: list[Number] = []
     order: list[int] = []
     stack = [term]
     while stack:  # arguments in the order in which they are used, so that equal terms get equal shapes
@@ -315,16 +319,16 @@ def _shape(graph: Graph, term: int) -> tuple[Any, list[int], list[Any]]:
         instruction = graph[index]
         if instruction.op == "input":
             slots.append(instruction.value)
-            shape.append(("slot",))
+            shape.append(("slot", (), None))
         elif instruction.op == "const":
             numbers.append(instruction.value)
-            shape.append(("number",))
+            shape.append(("number", (), None))
         else:
             shape.append((instruction.op, tuple(place[a] for a in instruction.args), instruction.value))
     return tuple(shape), slots, numbers
 
 
-def _template(shape: Any, slots: int, fixed: list[Fraction | None]) -> Program:
+def _template(shape: Shape, slots: int, fixed: list[Number | None]) -> Program:
     """The function of a shape: inputs ``u0, u1, ...``, then the numbers that vary (None in ``fixed``) as ``p0 ...``.
 
     The last number is a factor of the whole.
@@ -335,13 +339,12 @@ def _template(shape: Any, slots: int, fixed: list[Fraction | None]) -> Program:
     numbers = iter([graph.input_at(next(free)) if value is None else graph.const(value) for value in fixed])
     variables = iter(range(slots))
     places: list[int] = []
-    for op, *rest in shape:
+    for op, args, value in shape:
         if op == "slot":
             places.append(graph.input_at(next(variables)))
         elif op == "number":
             places.append(next(numbers))
         else:
-            args, value = rest
             places.append(graph.emit(op, tuple(places[a] for a in args), value))
     return finish(graph, [graph.mul((next(numbers), places[-1]))], ())
 

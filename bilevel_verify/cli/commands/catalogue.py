@@ -53,7 +53,7 @@ def list_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _records(kind: str, paper: str | None) -> list[dict[str, Any]]:
+def _records(kind: str, paper: str | None) -> list[dict[str, object]]:
     if kind == "problems":
         from bilevel_verify.problems import zoo
 
