@@ -15,10 +15,9 @@ from bilevel_verify.oracles.handing import Integers, Numbers, Vectors, address_o
 from bilevel_verify.oracles.jit import compiled
 
 if TYPE_CHECKING:
-    from numba.core.types import Type as NumbaType
-    from numba.core.typing.templates import Signature
-
     from bilevel_verify.oracles.toolkit import Dispatcher
+    from bilevel_verify.oracles.toolkit import TypeOfArguments as NumbaType
+    from bilevel_verify.oracles.toolkit import WrittenSignature as Signature
 
 Loop = Callable[..., int]
 

@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    import numba.core.types
+    import numba.core.typing.templates
     from llvmlite.ir import IRBuilder, Type, Value
+
+TypeOfArguments: TypeAlias = "numba.core.types.Type"
+"""A type as signatures are written with: the class itself."""
+WrittenSignature: TypeAlias = "numba.core.typing.templates.Signature"
 
 
 class NamedTupleClass(Protocol):
