@@ -24,7 +24,7 @@ from bilevel_verify.experiments.running import Finished, Search
 from bilevel_verify.experiments.targets import cost, target_of
 
 if TYPE_CHECKING:
-    from bilevel_verify.experiments.targets import RunAnswer
+    from bilevel_verify.experiments.work import RunAnswer
 
 
 def excuse(found: Finished, variant: str, loser: str, winner: str, by_calls: bool) -> str:

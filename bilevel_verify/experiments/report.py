@@ -17,7 +17,7 @@ from bilevel_verify.experiments.running import Finished
 from bilevel_verify.experiments.targets import goals, words
 
 if TYPE_CHECKING:
-    from bilevel_verify.experiments.targets import RunAnswer
+    from bilevel_verify.experiments.work import RunAnswer
 
 """What ``data.json`` keeps of a run."""
 LINES = ("-", "--", "-.", ":")

@@ -26,7 +26,7 @@ from bilevel_verify.experiments.files import Entry, Experiment, experiment
 from bilevel_verify.experiments.targets import cost, goals
 
 if TYPE_CHECKING:
-    from bilevel_verify.experiments.targets import RunAnswer
+    from bilevel_verify.experiments.work import RunAnswer
 
 WORK = "bilevel_verify.experiments.work:work"
 Knobs = dict[str, float]

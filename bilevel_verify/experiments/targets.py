@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bilevel_verify.experiments.work import RunAnswer
 
 Range = tuple[float, float]
 """Ends between which a number lies."""
-
-
-class RunAnswer(TypedDict):
-    """What one run of an experiment gives; a row of its curve has ``calls``, ``seconds``, ``counts``, measures."""
-
-    curve: list[dict[str, Any]]
-    counts: dict[str, int]
-    reported: dict[str, int]
-    prices: dict[str, float]
-    calls: int
-    iterations: int
-    restarts: int
-    curvature_steps: int
-    status: str
-    note: str
-    seconds: float
-    final: dict[str, float]
-    letters: dict[str, float]
-    score: NotRequired[float | None]
-    source: NotRequired[str]
 
 
 def values(answer: RunAnswer | None, measure: str) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from bilevel_verify.oracles.external import ExternalProblem
 
 if TYPE_CHECKING:
     from bilevel_verify.campaign.answers import Document
-    from bilevel_verify.experiments.targets import RunAnswer
 
 FloatArray = NDArray[np.float64]
 GROWTH, DEAR = 1.05, 1.2
@@ -73,6 +72,26 @@ class Curve:
         self.rows.append({**spent, **row})
         self.next = max(self.calls + 1, int(self.calls * self.growth))
         self.aside += time.process_time() - begin
+
+
+class RunAnswer(TypedDict):
+    """What one run of an experiment gives; a row of its curve has ``calls``, ``seconds``, ``counts``, measures."""
+
+    curve: list[dict[str, Any]]
+    counts: dict[str, int]
+    reported: dict[str, int]
+    prices: dict[str, float]
+    calls: int
+    iterations: int
+    restarts: int
+    curvature_steps: int
+    status: str
+    note: str
+    seconds: float
+    final: dict[str, float]
+    letters: dict[str, float]
+    score: NotRequired[float | None]
+    source: NotRequired[str]
 
 
 def work(cell: Cell) -> tuple[RunAnswer, list[Document]]:
