@@ -75,7 +75,7 @@ class Proof(NamedTuple):
         """A hypothesis of the statement."""
         at.learn(*element_of(at, self.hypotheses[place]))
 
-    def identity(self, at: Context, goal: Any, parts: list[Any], multiplier: Any = 1) -> None:
+    def identity(self, at: Context, goal: object, parts: list[Any], multiplier: object = 1) -> None:
         """``multiplier * goal = sum of cofactor * squares * product of facts``, an identity of the ring."""
         (element, op), factor = element_of(at, goal), at.of(tree(multiplier))
         demand(at.known(factor, "!=" if op == "==" else ">"), "the multiplier is not known to be positive")
@@ -109,7 +109,7 @@ class Proof(NamedTuple):
         change = at.powers(large, e) - at.powers(small, e)
         at.learn(change if at.known(e, sign) else -change, op)
 
-    def boxes(self, at: Context, goal: Any, ranges: Mapping[str, Any] | None = None, splits: Any = None) -> None:
+    def boxes(self, at: Context, goal: object, ranges: Mapping[str, Any] | None = None, splits: Any = None) -> None:
         """A relation between numbers, by intervals on the leaves of a tree of splits; of values that lie in the box."""
         values = {name: tree(value) for name, (value, _, _) in (ranges or {}).items()}
         box = {name: (rational(low), rational(high)) for name, (_, low, high) in (ranges or {}).items()}
@@ -168,7 +168,7 @@ class Proof(NamedTuple):
         at.learn(element, "==")
 
 
-def leaves(goal: Any, box: Mapping[str, Interval], splits: Any) -> None:
+def leaves(goal: object, box: Mapping[str, Interval], splits: Any) -> None:
     """The goal on each leaf of a tree of splits ``[letter, point, below, above]``; None is a leaf."""
     work.spend(5)
     if splits is None:

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 from sympy.core.symbol import Str
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from sympy.printing.latex import LatexPrinter
 
 _ARRAYS: dict[str, Any] = {}
@@ -42,9 +44,10 @@ class DataArray(sympy.Basic):  # type: ignore[misc]
         return cls(Str(name), Str(digest))
 
     @property
-    def values(self) -> Any:
+    def values(self) -> NDArray[np.float64]:
         """The array (read-only)."""
-        return _ARRAYS[str(self.args[1])]
+        found: NDArray[np.float64] = _ARRAYS[str(self.args[1])]
+        return found
 
     @property
     def name(self) -> str:
@@ -98,9 +101,10 @@ class DataForm(sympy.Basic):  # type: ignore[misc]
         return self.args[1]
 
     @property
-    def matrix(self) -> Any:
+    def matrix(self) -> NDArray[np.float64]:
         """The matrix of ``rows``."""
-        return self.args[2].values
+        found: NDArray[np.float64] = self.args[2].values
+        return found
 
     def at(self, i: int) -> sympy.Expr:
         """``u_i`` as an expression with exact numbers."""

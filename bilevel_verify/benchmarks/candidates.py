@@ -8,16 +8,19 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
 from numpy.typing import NDArray
 
 from bilevel_verify.benchmarks.cases import Case
+
+if TYPE_CHECKING:
+    import jax
 
 Loop = Callable[[int], NDArray[np.float64]]
 INNER = 100
@@ -68,7 +71,7 @@ long run(double *x, long outer, int T) {
 
 
 def c_loop(
-    case: Case, q: Mapping[str, Any], folder: Path, name: str, flags: str, code: str | None = None
+    case: Case, q: Mapping[str, float], folder: Path, name: str, flags: str, code: str | None = None
 ) -> Loop | str:
     """The loop in C; ``code`` replaces the hand-written gradients."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -94,13 +97,13 @@ def c_loop(
     return run
 
 
-def lambdify_loop(case: Case, q: Mapping[str, Any], modules: str) -> Loop:
+def lambdify_loop(case: Case, q: Mapping[str, float], modules: str) -> Loop:
     """Plain Python on lists with ``lambdify`` into ``math`` or ``numpy`` functions."""
     problem = case.problem
     f, g = elementary(case)
     blocks = [list(problem.x), list(problem.y)]
 
-    def gradient(e: Any, by: Any) -> Callable[[list[float], list[float]], list[float]]:
+    def gradient(e: sympy.Expr, by: Sequence[sympy.Symbol]) -> Callable[[list[float], list[float]], list[float]]:
         made: Any = sympy.lambdify(blocks, [sympy.diff(e, s) for s in by], modules=modules)
         return made  # type: ignore[no-any-return]
 
@@ -142,23 +145,23 @@ def lambdify_loop(case: Case, q: Mapping[str, Any], modules: str) -> Loop:
     return run
 
 
-def elementary(case: Case) -> tuple[Any, Any]:
+def elementary(case: Case) -> tuple[sympy.Expr, sympy.Expr]:
     """f and g with the toolkit's own atoms written out in elementary functions."""
     rules = {
         "softplus": lambda a: sympy.log(1 + sympy.exp(a)),
         "logsumexp": lambda *a: sympy.log(sum(sympy.exp(v) for v in a)),
     }
 
-    def own(e: Any) -> bool:
+    def own(e: sympy.Expr) -> bool:
         return e.func.__name__.lower() in rules
 
-    def write_out(h: Any) -> Any:
+    def write_out(h: sympy.Expr) -> sympy.Expr:
         return h.replace(own, lambda e: rules[e.func.__name__.lower()](*e.args))
 
     return write_out(case.problem.f), write_out(case.problem.g)
 
 
-def jax_loop(case: Case, q: Mapping[str, Any]) -> Loop | str:
+def jax_loop(case: Case, q: Mapping[str, float]) -> Loop | str:
     """``jax.lax`` loops in float64 around gradients of functions that were vectorised by hand."""
     try:
         jax: Any = import_module("jax")
@@ -170,15 +173,15 @@ def jax_loop(case: Case, q: Mapping[str, Any]) -> Loop | str:
     gxf, gyf, gxg, gyg = jax.grad(f, 0), jax.grad(f, 1), jax.grad(g, 0), jax.grad(g, 1)
     lam, L, H, nu = q["lam"], q["L"], q["H_nu"], q["nu_f"]
 
-    def agd(slope: Any, z: Any, a: float, b: float) -> Any:
-        def step(_: Any, state: Any) -> Any:
+    def agd(slope: Callable[[jax.Array], jax.Array], z: jax.Array, a: float, b: float) -> jax.Array:
+        def step(_: int, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             z, t = state
             new = t - a * slope(t)
             return new, new + b * (new - z)
 
         return lax.fori_loop(0, INNER, step, (z, z))[0]
 
-    def iteration(_: Any, state: Any) -> Any:
+    def iteration(_: int, state: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
         x, w, y, z, S, k = state
         z = agd(lambda t: gyg(w, t), z, q["alpha"], q["beta"])
         y = agd(lambda t: gyf(w, t) + lam * gyg(w, t), y, q["alpha_p"], q["beta_p"])
@@ -189,7 +192,7 @@ def jax_loop(case: Case, q: Mapping[str, Any]) -> Loop | str:
         w = new + k / (k + 1) * (new - x)
         restart = (k + 1) ** (4 + nu) * H * H * S**nu > L * L
 
-        def cold(v: object) -> Any:
+        def cold(v: object) -> jax.Array:
             return jnp.where(restart, jnp.zeros_like(v), v)
 
         return new, jnp.where(restart, new, w), cold(y), cold(z), cold(S), cold(k)
@@ -202,7 +205,7 @@ def jax_loop(case: Case, q: Mapping[str, Any]) -> Loop | str:
     return lambda outer: np.asarray(fast(outer))
 
 
-def casadi_loop(case: Case, q: Mapping[str, object], folder: Path, flags: str) -> Loop | str:
+def casadi_loop(case: Case, q: Mapping[str, float], folder: Path, flags: str) -> Loop | str:
     """The C loop around gradients that CasADi derives and prints."""
     try:
         casadi: Any = import_module("casadi")

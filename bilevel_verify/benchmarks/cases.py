@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 from bilevel_verify.problems import bilevel
 from bilevel_verify.problems.problem import Problem
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 FloatArray = NDArray[np.float64]
 Functions = tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]
@@ -38,7 +41,7 @@ class Case:
     curvature: float
 
 
-def letters(case: Case) -> dict[str, object]:
+def letters(case: Case) -> dict[str, float]:
     """Parameters of the penalty method with 100 + 100 inner steps."""
     lam, ell = 20.0, case.curvature
     root, root_p = float(np.sqrt(ell)), float(np.sqrt(4 * ell))
@@ -64,7 +67,7 @@ static void grad_y_f(const double *x, const double *y, double *o) { o[0] = y[0] 
 static void grad_x_f(const double *x, const double *y, double *o) { o[0] = cos(x[0]) - sin(x[0] - y[0]); }
 """
 
-    def vectorised(m: Any, logsumexp: Any, softplus: Any) -> Functions:
+    def vectorised(m: ModuleType, logsumexp: Any, softplus: Any) -> Functions:
         return (
             lambda x, y: m.sum(m.sin(x) + y * y / 2 + m.cos(x - y)),
             lambda x, y: m.sum(y * y + y * y * y * y / 12 + 0.3 * m.sin(x * y) - m.cos(x) * y),
@@ -102,7 +105,7 @@ static void grad_x_f(const double *x, const double *y, double *o) {
 """
     )
 
-    def vectorised(m: Any, logsumexp: Any, softplus: Any) -> Functions:
+    def vectorised(m: ModuleType, logsumexp: Any, softplus: Any) -> Functions:
         matrix = m.asarray(M)
         return (
             lambda x, y: m.sum(m.sin(x) + y * y / 4 + m.cos(x - y) / 2),
@@ -143,7 +146,7 @@ static void grad_x_f(const double *x, const double *y, double *o) {
 """
     )
 
-    def vectorised(m: Any, logsumexp: Any, softplus: Any) -> Functions:
+    def vectorised(m: ModuleType, logsumexp: Any, softplus: Any) -> Functions:
         a, b, w = m.asarray(A), m.asarray(B), m.asarray(W)
         return (
             lambda x, y: m.sum(m.sin(x) + y * y / 4 + x * y / 4),

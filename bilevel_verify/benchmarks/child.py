@@ -9,11 +9,16 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bilevel_verify.benchmarks.rows import peak_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bilevel_verify.problems.problem import Problem
 
 NEEDED = ["grad_y_g", "grad_g", "grad_f", "hvp_yy_g", "jvp_xy_g"]
 """Oracles of a method with implicit gradients."""
@@ -51,7 +56,9 @@ def dense(d: int) -> dict[str, object]:
     return found | _dense_by_hand(problem, x, y, v)
 
 
-def _dense_by_hand(problem: Any, x: Any, y: Any, v: Any) -> dict[str, float]:
+def _dense_by_hand(
+    problem: Problem, x: NDArray[np.float64], y: NDArray[np.float64], v: NDArray[np.float64]
+) -> dict[str, float]:
     """SymPy's derivative by y1 as a function, times d; gradient and Hessian-vector product in NumPy with matrices."""
     import sympy
 
@@ -62,10 +69,10 @@ def _dense_by_hand(problem: Any, x: Any, y: Any, v: Any) -> dict[str, float]:
     rng = np.random.default_rng(0)
     square, w = rng.standard_normal((len(y), len(y))), rng.standard_normal((len(y), len(y)))
 
-    def gradient() -> Any:
+    def gradient() -> NDArray[np.float64]:
         return square @ y + w.T @ (1 / (1 + np.exp(-(w @ y + x))))
 
-    def product() -> Any:
+    def product() -> NDArray[np.float64]:
         s = 1 / (1 + np.exp(-(w @ y + x)))
         return square @ v + w.T @ (s * (1 - s) * (w @ v))
 
@@ -91,12 +98,14 @@ def logistic(samples: int) -> dict[str, object]:
     asked.hvp_yy_g(x, y, v)
     derive = time.process_time() - before
 
-    def gradient(y: Any) -> Any:
-        return a.T @ (-b / (1 + np.exp(b * (a @ y)))) / len(a) + np.exp(0.1) * y
+    def gradient(y: NDArray[np.float64]) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = a.T @ (-b / (1 + np.exp(b * (a @ y)))) / len(a) + np.exp(0.1) * y
+        return found
 
-    def product(y: Any) -> Any:
+    def product(y: NDArray[np.float64]) -> NDArray[np.float64]:
         s = 1 / (1 + np.exp(b * (a @ y)))
-        return a.T @ (s * (1 - s) * (a @ v)) / len(a) + np.exp(0.1) * v
+        found: NDArray[np.float64] = a.T @ (s * (1 - s) * (a @ v)) / len(a) + np.exp(0.1) * v
+        return found
 
     before = time.process_time()
     gradient(y), product(y)

@@ -53,7 +53,7 @@ def with_dimension(quick: bool = False) -> list[Section]:
     ]
 
 
-def _of_dimension(d: int, found: dict[str, Any]) -> list[Row]:
+def _of_dimension(d: int, found: dict[str, float]) -> list[Row]:
     size = f"{found['subexpressions']} subexpressions, {found['source']} characters of source"
     rows = (
         ("derive and print grad_y g, hvp_yy g", 1e3, "derive", 1, "ms", DIFFED, "derive by SymPy", size),
@@ -84,7 +84,7 @@ SAMPLE_LAWS: tuple[Law, ...] = (
 )
 
 
-def _laws(size: str, children: list[tuple[int, dict[str, Any]]], laws: tuple[Law, ...]) -> list[Row]:
+def _laws(size: str, children: list[tuple[int, dict[str, float]]], laws: tuple[Law, ...]) -> list[Row]:
     """Exponents of growth from the second size on; the first is all overhead."""
     ends = children[1:] if len(children) > 2 else children
     note = f"from {ends[0][0]} to {ends[-1][0]}"
@@ -162,7 +162,7 @@ def yardstick() -> float:
     return time.perf_counter() - begin
 
 
-def in_a_process(what: str, number: int, cache: str | None) -> dict[str, Any]:
+def in_a_process(what: str, number: int, cache: str | None) -> dict[str, float]:
     """The answer of :mod:`~bilevel_verify.benchmarks.child`."""
     command = [sys.executable, "-m", "bilevel_verify.benchmarks.child", what, str(number)]
     text = subprocess.run(command, env=environment(cache), capture_output=True, text=True, check=True).stdout

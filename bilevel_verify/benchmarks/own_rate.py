@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.benchmarks.rate_series import BUDGET
 from bilevel_verify.benchmarks.rates import driver_of, growth_of, point_of
 from bilevel_verify.errors import InputError
 from bilevel_verify.methods.run import ENDED
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from bilevel_verify.benchmarks.rates import PointRecord, SeriesRecord
+    from bilevel_verify.problems.family import ProblemFamily
+    from bilevel_verify.problems.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class Setting:
 
 
 def own_rate(
-    problem: object,
+    problem: Problem | ProblemFamily,
     name: str,
     method: str,
     letter: str,
@@ -38,7 +41,7 @@ def own_rate(
     setting: Setting,
     count: str = "iterations",
     exponent: float | None = None,
-) -> Json:
+) -> SeriesRecord:
     """Counts of a method along one letter, and the judgement of their growth by the rule for orders.
 
     Parameters
@@ -60,16 +63,17 @@ def own_rate(
 
 
 def _point(
-    problem: Any,
+    problem: Problem | ProblemFamily,
     method: str,
     letters: Mapping[str, float],
     setting: Setting,
     count: str,
-) -> Json:
+) -> PointRecord:
+    from bilevel_verify.problems.family import ProblemFamily
     from bilevel_verify.solving import solve
 
     at = {**({} if setting.eps is None else {"eps": setting.eps}), **letters}
-    member = problem if hasattr(problem, "content_hash") else problem.at(**at)
+    member = problem.at(**at) if isinstance(problem, ProblemFamily) else problem
     run = solve(
         member,
         method,
@@ -83,7 +87,7 @@ def _point(
     return point_of(run, next(iter(letters.values())), count, run.seconds)
 
 
-def _judged(points: Sequence[Json], name: str, letter: str, count: str, exponent: float | None) -> Json:
+def _judged(points: Sequence[PointRecord], name: str, letter: str, count: str, exponent: float | None) -> SeriesRecord:
     counts = [float(p["count"]) for p in points]
     if min(counts) <= 0:
         raise InputError(
@@ -104,7 +108,11 @@ def _judged(points: Sequence[Json], name: str, letter: str, count: str, exponent
         "tolerance": None,
         "note": "",
         "own": True,
-        **growth,
+        "points": growth["points"],
+        "slopes": growth["slopes"],
+        "interval": growth["interval"],
+        "slope": growth["slope"],
+        "last": growth["last"],
         "verdict": "undecided" if exponent is None else verdict,
         "reason": "no exponent was promised" if exponent is None and not lost else reason,
         "within": None,

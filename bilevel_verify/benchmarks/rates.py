@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from bilevel_verify.benchmarks.rate_one_level import IN_DIMENSION, ONE_LEVEL
 from bilevel_verify.benchmarks.rate_series import Series
@@ -24,8 +24,54 @@ from bilevel_verify.reporting.rates import DATA
 
 if TYPE_CHECKING:
     from bilevel_verify.checks.judging.orders import Rate
+    from bilevel_verify.methods.run import Run
+    from bilevel_verify.problems.problem import Problem
 
-Json = dict[str, Any]
+
+class PointRecord(TypedDict):
+    """One run of a series: the value of the letter and what was counted; a product has no iterations of its own."""
+
+    value: float
+    count: float
+    iterations: NotRequired[int]
+    epochs: NotRequired[int]
+    status: str
+    seconds: float
+
+
+class Growth(TypedDict):
+    """What was measured along a series."""
+
+    points: list[PointRecord]
+    slopes: list[float]
+    interval: list[float]
+    slope: float
+    last: float
+
+
+class SeriesRecord(Growth):
+    """A series with its judgement; one of the user's own (``own``) may promise nothing and names no problem."""
+
+    name: str
+    paper: str
+    source: str
+    problem: NotRequired[str]
+    knobs: NotRequired[dict[str, str]]
+    method: NotRequired[str]
+    letter: str
+    count: str
+    fixed: NotRequired[dict[str, float]]
+    exponent: float | None
+    log: list[float] | None
+    expected: NotRequired[list[float]]
+    tolerance: float | None
+    note: str
+    own: NotRequired[bool]
+    verdict: str
+    reason: str
+    within: bool | None
+
+
 SERIES: tuple[Series, ...] = (*ONE_LEVEL, *IN_EPS, *IN_KAPPA, *MINIMAX, *IN_DIMENSION)
 TABLE = "rates.md"
 SMALL_BUDGET = 2000
@@ -56,19 +102,19 @@ class Runs:
     def __init__(self) -> None:
         self._known: dict[Any, Any] = {}
 
-    def measure(self, series: Series, done: Mapping[str, Mapping[str, Any]] | None = None) -> Json:
+    def measure(self, series: Series, done: Mapping[str, SeriesRecord] | None = None) -> SeriesRecord:
         """All points of a series and the judgement of its rate; ``done`` has the factors of a product."""
         points = _product(series, done or {}) if series.product else [self.point(series, v) for v in series.values]
         return judged(series, points)
 
-    def point(self, series: Series, value: float) -> Json:
+    def point(self, series: Series, value: float) -> PointRecord:
         """One run of a series, and what it counted."""
         letters: dict[str, float] = {**series.fixed, series.letter: value}
         begin = time.process_time()
         run = self._run(series, letters)
         return point_of(run, value, series.count, time.process_time() - begin)
 
-    def _run(self, series: Series, letters: Mapping[str, float]) -> Any:
+    def _run(self, series: Series, letters: Mapping[str, float]) -> Run:
         problem = instance(series.problem, series.knobs, letters)
         eps, start = letters["eps"], _start(problem)
         own = None
@@ -83,19 +129,26 @@ class Runs:
         return self._solve(problem, series.method, eps, own, start, series.budget)
 
     def _solve(
-        self, problem: Any, method: str, eps: float, own: Mapping[str, float] | None, start: Any, budget: int
-    ) -> Any:
+        self,
+        problem: Problem,
+        method: str,
+        eps: float,
+        own: Mapping[str, float] | None,
+        start: Sequence[float],
+        budget: int,
+    ) -> Run:
         from bilevel_verify.solving import solve
 
         key = (problem.content_hash(), method, eps, tuple(sorted((own or {}).items())), tuple(start), budget)
         if key not in self._known:
             values = {"Delta": UPPER_BOUND} if problem.kind == "bilevel" else {}
-            options: Json = {"budget": budget, "record": "thin", "values": values, "x0": list(start)}
+            options: dict[str, Any] = {"budget": budget, "record": "thin", "values": values, "x0": list(start)}
             self._known[key] = solve(problem, method, eps=eps, parameters=own, **options)
-        return self._known[key]
+        run: Run = self._known[key]
+        return run
 
 
-def instance(name: str, knobs: Mapping[str, object], letters: Mapping[str, float]) -> Any:
+def instance(name: str, knobs: Mapping[str, object], letters: Mapping[str, float]) -> Problem:
     """The problem of the zoo with these knobs at these letters; a letter that is a knob of the entry is handed on."""
     from bilevel_verify.problems import zoo
     from bilevel_verify.problems.catalogue import record
@@ -104,23 +157,24 @@ def instance(name: str, knobs: Mapping[str, object], letters: Mapping[str, float
     given = {k: v for k, v in letters.items() if k in known and k not in knobs}
     whole = {k: int(v) if v == int(v) else v for k, v in given.items()}
     found = zoo(name, **{**knobs, **whole})
-    return found if hasattr(found, "content_hash") else found.at(**letters)
+    member: Problem = found if hasattr(found, "content_hash") else found.at(**letters)
+    return member
 
 
-def hyper_objective(problem: Any) -> Any:
+def hyper_objective(problem: Problem) -> Problem:
     """The hyper-objective of a zoo problem as a problem of one level, from its closed form."""
     from bilevel_verify.problems import single_level
 
     return single_level(f=problem.known["phi"], x=[str(s) for s in problem.x])
 
 
-def _start(problem: Any) -> list[float]:
+def _start(problem: Problem) -> list[float]:
     """The problem's own start; beside the saddle of the needle, on which nothing would be perturbed."""
-    start = [float(a) for a in problem.start]
+    start = [float(a) for a in problem.start or ()]
     return [NEARBY] * len(start) if not any(start) and problem.kind == "single_level" else start
 
 
-def point_of(run: Any, value: float, count: str, seconds: float) -> Json:
+def point_of(run: Run, value: float, count: str, seconds: float) -> PointRecord:
     """The record of one run of a series."""
     found = counted(run, count)
     return {
@@ -133,7 +187,7 @@ def point_of(run: Any, value: float, count: str, seconds: float) -> Json:
     }
 
 
-def counted(run: Any, count: str) -> float:
+def counted(run: Run, count: str) -> float:
     """What a series counts in a run: a kind of call, ``iterations``, ``epochs``, a sum or a quotient of them."""
     top, _, bottom = count.partition("/")
     if bottom:
@@ -145,13 +199,13 @@ def counted(run: Any, count: str) -> float:
     return float(sum(own[name] if name in own else run.counts.get(name, 0) for name in names))
 
 
-def _product(series: Series, done: Mapping[str, Mapping[str, Any]]) -> list[Json]:
+def _product(series: Series, done: Mapping[str, SeriesRecord]) -> list[PointRecord]:
     """Points of a product: values that all its factors have, their counts multiplied."""
     missing = [name for name in series.product if name not in done]
     if missing:
         raise InputError(f"{series.name} is a product; its factor {missing[0]!r} has not been measured")
     factors = [{p["value"]: p for p in done[name]["points"]} for name in series.product]
-    points = []
+    points: list[PointRecord] = []
     for value in factors[0]:
         parts = [factor[value] for factor in factors if value in factor]
         if len(parts) == len(factors):
@@ -163,7 +217,7 @@ def _product(series: Series, done: Mapping[str, Mapping[str, Any]]) -> list[Json
     return points
 
 
-def judged(series: Series, points: Sequence[Json]) -> Json:
+def judged(series: Series, points: Sequence[PointRecord]) -> SeriesRecord:
     """The record of a series: its points, local slopes, interval, verdict, and the nearness to the exponent."""
     driver = driver_of(points, series.letter)
     bound = [x**series.exponent * hidden_logarithm(series, p["value"]) for x, p in zip(driver, points, strict=True)]
@@ -186,19 +240,23 @@ def judged(series: Series, points: Sequence[Json]) -> Json:
         "expected": [round(e, 4) for e in rate.expected],
         "tolerance": series.tolerance,
         "note": series.note,
-        **growth,
+        "points": growth["points"],
+        "slopes": growth["slopes"],
+        "interval": growth["interval"],
+        "slope": growth["slope"],
+        "last": growth["last"],
         "verdict": rate.verdict if finished else "undecided",
         "reason": rate.reason if finished else "budget: a run was not finished",
         "within": None if series.tolerance is None else bool(distance <= series.tolerance),
     }
 
 
-def driver_of(points: Sequence[Json], letter: str) -> list[float]:
+def driver_of(points: Sequence[PointRecord], letter: str) -> list[float]:
     """What grows along a series: 1/eps, or the letter itself."""
     return [1 / p["value"] if letter == "eps" else p["value"] for p in points]
 
 
-def growth_of(points: Sequence[Json], letter: str, bound: Sequence[float]) -> tuple[Rate, Json]:
+def growth_of(points: Sequence[PointRecord], letter: str, bound: Sequence[float]) -> tuple[Rate, Growth]:
     """The judgement of a growth by the rule for orders, and the part of a record that says what was measured."""
     from bilevel_verify.checks.judging.orders import judge_order
 
@@ -223,7 +281,7 @@ def hidden_logarithm(series: Series, value: float) -> float:
     return series.log[0] * log(at.get("kappa", 1.0)) - series.log[1] * log(at["eps"])
 
 
-def table(rows: Iterable[Mapping[str, Any]]) -> str:
+def table(rows: Iterable[SeriesRecord]) -> str:
     """The table as Markdown."""
     heads = ("series", "promised by", "letter", "exponent", "fitted", "last local", "interval", "points")
     rule = "| --- | --- | --- | ---: | ---: | ---: | --- | ---: | ---: | --- |"
@@ -231,7 +289,8 @@ def table(rows: Iterable[Mapping[str, Any]]) -> str:
     for row in rows:
         low, high = row["interval"]
         near = "" if row["within"] is None else (f" (within {row['tolerance']:g})" if row["within"] else " (not near)")
-        power = f"{row['exponent']:.3f}" + (" + log" if row["log"] else "")
+        exponent = row["exponent"]
+        power = "" if exponent is None else f"{exponent:.3f}" + (" + log" if row["log"] else "")
         lines.append(
             f"| {row['name']} | {row['source']} | {row['letter']} | {power} | {row['slope']:.3f} | {row['last']:.3f} | "
             f"[{low:.3f}, {high:.3f}] | {len(row['points'])} | {max(p['count'] for p in row['points']):.3g} | "
@@ -253,7 +312,7 @@ an outer iteration of the literal method, and their product; the literal method 
 """
 
 
-def kept(folder: Path | None) -> dict[str, Json]:
+def kept(folder: Path | None) -> dict[str, SeriesRecord]:
     """The series that a folder has, by name."""
     path = None if folder is None else folder / DATA
     if path is None or not path.exists():
@@ -264,14 +323,14 @@ def kept(folder: Path | None) -> dict[str, Json]:
         raise InputError(f"{path} is not a file of rates; choose another --out folder") from None
 
 
-def write(rows: Iterable[Mapping[str, Any]], folder: Path) -> None:
+def write(rows: Iterable[SeriesRecord], folder: Path) -> None:
     """``rates.md`` and ``rates.json``; series that were not measured now keep what the folder has.
 
     Raises
     ------
     InputError : the folder cannot be written, or has a file of that name that is something else.
     """
-    known = kept(folder) | {row["name"]: dict(row) for row in rows}
+    known = kept(folder) | {row["name"]: row for row in rows}
     place = {series.name: number for number, series in enumerate(SERIES)}
     ordered = sorted(known.values(), key=lambda row: place.get(row["name"], len(place)))
     ordered = [row for row in ordered if row["name"] in place or row.get("own")]

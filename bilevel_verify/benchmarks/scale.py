@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from bilevel_verify.benchmarks.growth import in_a_process
 from bilevel_verify.benchmarks.rows import Row, Section, law, missing
@@ -61,7 +60,7 @@ LEAST = 1e-6
 """Seconds that a processor's clock can tell."""
 
 
-def _at(grown: Grown, ours: Mapping[str, Any], other: Mapping[str, Any]) -> Row:
+def _at(grown: Grown, ours: Mapping[str, float], other: Mapping[str, float]) -> Row:
     size = f"{ours['size']:g} {grown.unit}".strip()
     notes = [f"{ours['memory']:.0f} MB, {grown.rival} {other['memory']:.0f} MB"]
     if "steps" in ours:

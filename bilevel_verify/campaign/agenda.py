@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 from bilevel_verify.campaign.cell import Cell
 from bilevel_verify.campaign.owners import alive, ourselves, parts
-from bilevel_verify.campaign.pool import Task
 from bilevel_verify.campaign.store import Store
+from bilevel_verify.campaign.worker import Task
 
 SILENCE = 120.0
 """Whoever works on a cell and gives no sign of life for so many seconds is taken to be gone."""
@@ -24,7 +23,7 @@ class Entry:
 
     cell: Cell
     key: str
-    depends: dict[str, Any]
+    depends: dict[str, object]
 
 
 class Agenda:

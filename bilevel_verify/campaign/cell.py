@@ -92,13 +92,13 @@ class Cell:
         return said
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Cell:
+    def from_dict(cls, data: Mapping[str, object]) -> Cell:
         """Inverse of :meth:`to_dict`."""
         unknown = set(data) - {f.name for f in fields(cls)}
         if unknown:
             raise InputError(f"cell: unknown field {sorted(unknown)[0]!r}")
-        tuples = {"eps", "x0", "y0"}
-        fields_given: dict[str, Any] = {k: tuple(v) if k in tuples else v for k, v in data.items()}
+        fields_given: dict[str, Any] = dict(data)
+        fields_given |= {k: tuple(fields_given[k]) for k in ("eps", "x0", "y0") if k in data}
         return cls(**fields_given)
 
     @cached_property

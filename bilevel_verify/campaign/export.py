@@ -6,7 +6,7 @@ import csv
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.campaign.cell import canonical
 from bilevel_verify.campaign.statistics import oracle_calls
@@ -26,11 +26,12 @@ RUN_COLUMNS = (
 )
 _CELL_KINDS: dict[str, Kind] = {"seed_replicate": "count", "cell_seconds": "number"}
 _RUN_KINDS: dict[str, Kind] = {"eps": "number", **dict.fromkeys(("iterations", "epochs", "calls", *KINDS), "count")}
-Json = dict[str, Any]
+Line = dict[str, object]
+"""A line of a table: column -> text, number, flag, or None."""
 BATCH = 5000
 
 
-def flat_rows(store: Store, keys: Iterable[str] | None = None) -> Iterator[Json]:
+def flat_rows(store: Store, keys: Iterable[str] | None = None) -> Iterator[Line]:
     """Every verdict row of every answer with the fields of its cell; nested values are JSON text."""
     for stored in store.cells(keys):
         own = {"eps": canonical(stored.cell.get("eps", [])), **_cell_fields(stored)}
@@ -39,7 +40,7 @@ def flat_rows(store: Store, keys: Iterable[str] | None = None) -> Iterator[Json]
             yield {k: canonical(v) if isinstance(v, dict | list) else v for k, v in values.items()} | own
 
 
-def flat_runs(store: Store, keys: Iterable[str] | None = None) -> Iterator[Json]:
+def flat_runs(store: Store, keys: Iterable[str] | None = None) -> Iterator[Line]:
     """Every run of every answer: how it ended and what it cost; ``pandas.DataFrame(flat_runs(store))`` is a table.
 
     ``calls`` are those of all kinds but stopping tests; ``cell_seconds`` is the time of the whole cell.
@@ -60,7 +61,7 @@ def flat_runs(store: Store, keys: Iterable[str] | None = None) -> Iterator[Json]
             yield {name: line[name] for name in RUN_COLUMNS}
 
 
-def _cell_fields(stored: StoredCell) -> Json:
+def _cell_fields(stored: StoredCell) -> Line:
     cell = stored.cell
     x0 = canonical(cell["x0"]) if "x0" in cell else None
     return {"key": stored.key, "x0": x0, "seed_replicate": cell.get("replicate", 0), "cell_seconds": stored.seconds}
@@ -76,7 +77,7 @@ def export_runs_csv(store: Store, path: str | Path, keys: Iterable[str] | None =
     return _write_csv(flat_runs(store, keys), RUN_COLUMNS, path)
 
 
-def _write_csv(lines: Iterator[Json], columns: Sequence[str], path: str | Path) -> int:
+def _write_csv(lines: Iterator[Line], columns: Sequence[str], path: str | Path) -> int:
     count = 0
     partial = Path(f"{path}.partial")
     with partial.open("w", newline="", encoding="utf-8") as stream:
@@ -105,7 +106,7 @@ def export_runs_parquet(store: Store, path: str | Path, keys: Iterable[str] | No
     return _write_parquet(flat_runs(store, keys), RUN_COLUMNS, path)
 
 
-def _write_parquet(lines: Iterator[Json], columns: Sequence[str], path: str | Path) -> int:
+def _write_parquet(lines: Iterator[Line], columns: Sequence[str], path: str | Path) -> int:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -121,15 +122,18 @@ def _write_parquet(lines: Iterator[Json], columns: Sequence[str], path: str | Pa
     partial = Path(f"{path}.partial")
     with pyarrow.parquet.ParquetWriter(partial, schema) as writer:
         for batch in _batches(lines):
-            rows = [{k: float(v) if k in numbers and v is not None else v for k, v in row.items()} for row in batch]
+            rows = [
+                {k: float(v) if k in numbers and isinstance(v, str | int | float) else v for k, v in row.items()}
+                for row in batch
+            ]
             writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
             count += len(rows)
     os.replace(partial, path)
     return count
 
 
-def _batches(rows: Iterator[Json]) -> Iterator[list[Json]]:
-    batch: list[Json] = []
+def _batches(rows: Iterator[Line]) -> Iterator[list[Line]]:
+    batch: list[Line] = []
     for row in rows:
         batch.append(row)
         if len(batch) == BATCH:
@@ -139,6 +143,10 @@ def _batches(rows: Iterator[Json]) -> Iterator[list[Json]]:
         yield batch
 
 
-def _harmless(value: str | float | None) -> str | float | None:
+def _number(value: object) -> object:
+    return float(value) if isinstance(value, str | int | float) else value
+
+
+def _harmless(value: object) -> object:
     """Text that a spreadsheet would take for a formula gets a leading apostrophe."""
     return "'" + value if isinstance(value, str) and value[:1] in ("=", "@", "\t", "\r") else value

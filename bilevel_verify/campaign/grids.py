@@ -192,7 +192,7 @@ def _counts(table: Mapping[str, object], where: str) -> tuple[int | None, int]:
     return budget, replicates
 
 
-def _check_asked(problems: list[str], questions: list[Any], methods: bool, where: str) -> None:
+def _check_asked(problems: list[str], questions: Sequence[object], methods: bool, where: str) -> None:
     if problems and not questions and not methods:
         raise InputError(f"{where}: name statements, cards or methods")
     if questions and not problems:

@@ -20,14 +20,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
-from typing import IO, Any, Protocol
+from typing import IO, Literal, Protocol
 
 from bilevel_verify.campaign.cell import Limits
-from bilevel_verify.campaign.worker import THREADS, find_work, run_task
+from bilevel_verify.campaign.worker import THREADS, Result, Task, find_work, run_task
 from bilevel_verify.errors import BilevelVerifyError
 
-Task = dict[str, Any]
-Result = dict[str, Any]
 TICK = 0.05
 """Seconds between two looks at the limits."""
 ATTEMPTS = 2
@@ -128,7 +126,7 @@ class WorkerProcess:
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
 
-    def _failure(self, status: str, message: str, seconds: float) -> Result:
+    def _failure(self, status: Literal["time", "memory", "crashed"], message: str, seconds: float) -> Result:
         assert self.task is not None
         return {"id": self.task["id"], "status": status, "message": message, "seconds": seconds, "fault": status}
 

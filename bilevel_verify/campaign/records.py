@@ -6,9 +6,21 @@ A number that JSON cannot say (an infinity) becomes text; NaN becomes None.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
+from bilevel_verify.campaign.answers import (
+    AnswerRecord,
+    CellRecord,
+    ConstantRecord,
+    Document,
+    EnclosureRecord,
+    Plain,
+    ProblemRecord,
+    RestoredAnswer,
+    RunRecord,
+    TreeRecord,
+)
 from bilevel_verify.campaign.cell import digest
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
@@ -20,20 +32,19 @@ if TYPE_CHECKING:
     from bilevel_verify.methods.run import Run
     from bilevel_verify.problems.problem import Problem
 
-Json = dict[str, Any]
 LONGEST_LATEX = 3000
 LONGEST_LIST = 24
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Plain:
     """Any result as JSON data; unknown objects become their text, long arrays their shape."""
     if value is None or isinstance(value, bool | str | int):
         return value
     if isinstance(value, float):
-        return None if math.isnan(value) else value if math.isfinite(value) else str(value)
+        return number(value)
     if isinstance(value, Enclosure):
         return enclosure_record(value)
-    if hasattr(value, "route") and hasattr(value, "why"):  # a Constant; its room is not loaded to find that out
+    if _is_constant(value):
         return constant_record(value)
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
@@ -45,7 +56,17 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def constant_record(constant: Constant) -> Json:
+def _is_constant(value: object) -> TypeGuard[Constant]:
+    """Whether it is a constant; its room is not loaded to find that out."""
+    return hasattr(value, "route") and hasattr(value, "why")
+
+
+def number(value: float) -> float | str | None:
+    """A number as JSON can say it."""
+    return None if math.isnan(value) else value if math.isfinite(value) else str(value)
+
+
+def constant_record(constant: Constant) -> ConstantRecord:
     """A constant with its provenance and its derivation as a tree."""
     return {
         "name": constant.name,
@@ -69,11 +90,11 @@ def constant_record(constant: Constant) -> Json:
     }
 
 
-def _tree(reason: Reason) -> Json:
+def _tree(reason: Reason) -> TreeRecord:
     return {"rule": reason.rule, "statement": reason.said(), "parts": [_tree(p) for p in reason.parts]}
 
 
-def enclosure_record(enclosure: Enclosure) -> Json:
+def enclosure_record(enclosure: Enclosure) -> EnclosureRecord:
     """A true value with its error bar."""
     return {
         "value": plain(enclosure.value),
@@ -84,12 +105,12 @@ def enclosure_record(enclosure: Enclosure) -> Json:
     }
 
 
-def run_record(run: Run) -> Json:
+def run_record(run: Run) -> RunRecord:
     """What a run did: how it ended and what it cost, without its iterates and without times."""
     return {
         "method": run.method,
         "problem": run.problem,
-        "eps": plain(run.eps),
+        "eps": None if run.eps is None else number(run.eps),
         "status": run.status,
         "iterations": run.iterations,
         "epochs": run.epochs,
@@ -97,7 +118,7 @@ def run_record(run: Run) -> Json:
         "x": plain(run.x),
         "seed": run.seed,
         "note": run.note,
-        "parameters": plain({k: v for k, v in run.parameters.items() if _short(v)}),
+        "parameters": {k: plain(v) for k, v in run.parameters.items() if _short(v)},
     }
 
 
@@ -105,7 +126,7 @@ def _short(value: object) -> bool:
     return getattr(value, "size", 1) <= LONGEST_LIST
 
 
-def problem_record(problem: Problem) -> Json:
+def problem_record(problem: Problem) -> ProblemRecord:
     """A problem for a reader: formulas as LaTeX, domain, knobs, what its author states about it."""
     return {
         "name": problem.name,
@@ -151,25 +172,25 @@ def _latex(expression: sympy.Expr) -> str:
     return str(sympy.latex(expression))
 
 
-def answer_of(verification: Verification, problem: Problem | None = None) -> tuple[Json, list[Json]]:
+def answer_of(verification: Verification, problem: Problem | None = None) -> tuple[AnswerRecord, list[Document]]:
     """A verification as data, with the documents it refers to by hash (``problem``, ``constants``, ``truth``)."""
-    documents: list[Json] = []
+    documents: list[Document] = []
 
-    def keep(kind: str, body: object) -> str | None:
+    def keep(kind: Literal["constants", "truth", "problem"], body: object) -> str | None:
         if not body:
             return None
-        document = {"kind": kind, "body": body}
+        document: Document = {"kind": kind, "body": body}
         documents.append(document)
         return digest(document)
 
-    answer = {
+    answer: AnswerRecord = {
         "statement": verification.statement,
         "problem": verification.problem,
         "verdict": verification.verdict,
         "rows": [row.to_dict() for row in verification.claims],
         "hypotheses": [row.to_dict() for row in verification.hypotheses],
         "runs": [run_record(run) for run in verification.runs if hasattr(run, "counts")],
-        "parameters": [plain(p) for p in verification.parameters],
+        "parameters": [{k: plain(v) for k, v in p.items()} for p in verification.parameters],
         "constants": keep("constants", plain(verification.constants)),
         "truth": keep("truth", plain(verification.truth)),
         "problem_record": keep("problem", None if problem is None else problem_record(problem)),
@@ -177,10 +198,12 @@ def answer_of(verification: Verification, problem: Problem | None = None) -> tup
     return answer, documents
 
 
-def restore(answer: Json, document: Any) -> Json:
-    """An answer with its documents put back in; ``document`` maps a hash to a stored document."""
-    full = dict(answer)
-    for name in ("constants", "truth", "problem_record"):
-        reference = full.get(name)
-        full[name] = document(reference)["body"] if reference else None
-    return full
+def restore(
+    answer: AnswerRecord, document: Callable[[str], Document], cell: CellRecord | None = None
+) -> RestoredAnswer:
+    """An answer with its documents put back in, beside its cell; ``document`` maps a hash to a stored document."""
+    constants, truth, problem = (
+        document(reference)["body"] if reference else None
+        for reference in (answer.get("constants"), answer.get("truth"), answer.get("problem_record"))
+    )
+    return {**answer, "constants": constants, "truth": truth, "problem_record": problem, "cell": cell or {}}

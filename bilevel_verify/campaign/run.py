@@ -9,19 +9,30 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from bilevel_verify.campaign.agenda import Agenda, Entry
 from bilevel_verify.campaign.cell import Limits
 from bilevel_verify.campaign.fingerprint import identity, key_of
 from bilevel_verify.campaign.grids import Campaign
-from bilevel_verify.campaign.pool import CellPool, Result, executor_results
+from bilevel_verify.campaign.pool import CellPool, executor_results
 from bilevel_verify.campaign.store import Failure, Store
-from bilevel_verify.campaign.worker import DEFAULT_WORK
+from bilevel_verify.campaign.worker import DEFAULT_WORK, Result
 from bilevel_verify.errors import InputError
 
 STORE_NAME = "results.sqlite"
 Progress = Callable[["State"], None]
+
+
+class PlanRecord(TypedDict):
+    """A :class:`Plan` as JSON: how many cells are in which state, and the labels of those that are left."""
+
+    done: int
+    todo: int
+    stale: int
+    failed: int
+    total: int
+    cells: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +57,17 @@ class Plan:
         """What a run would work on."""
         return self.todo + self.stale
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> PlanRecord:
         """Counts, with the labels of what is left; the form of ``--dry-run --json``."""
-        counts = {name: len(getattr(self, name)) for name in ("done", "todo", "stale", "failed")}
-        return counts | {"total": sum(counts.values()), "cells": [e.cell.label for e in self.work[:1000]]}
+        done, todo, stale, failed = map(len, (self.done, self.todo, self.stale, self.failed))
+        return {
+            "done": done,
+            "todo": todo,
+            "stale": stale,
+            "failed": failed,
+            "total": done + todo + stale + failed,
+            "cells": [e.cell.label for e in self.work[:1000]],
+        }
 
 
 @dataclass(slots=True)
@@ -247,7 +265,7 @@ def _keep(store: Store, entry: Entry, result: Result, limits: Limits) -> None:
             seconds=result["seconds"],
             worker=socket.gethostname(),
         )
-    else:
+    elif result["status"] != "ready":
         record = {"seconds": limits.seconds, "megabytes": limits.megabytes, "fault": result.get("fault", "ours")}
         store.add_failure(entry.key, entry.cell.content, cell, result["status"], record, result["message"])
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
 from bilevel_verify.campaign import schema
+from bilevel_verify.campaign.answers import CellRecord, Document
 from bilevel_verify.campaign.cell import Cell, canonical, digest
 from bilevel_verify.campaign.database import Database, Row, StoreUnavailableError
 from bilevel_verify.campaign.leases import CHUNK, Holder, Leases
@@ -35,9 +36,9 @@ class StoredCell:
 
     key: str
     content: str
-    cell: dict[str, Any]
-    identity: dict[str, Any]
-    answer: dict[str, Any]
+    cell: CellRecord
+    identity: dict[str, object]
+    answer: Any  # what the work of its campaign returned, of ours an AnswerRecord
     finished: str
     seconds: float = 0.0
 
@@ -47,9 +48,9 @@ class Failure:
     """A cell that ended without an answer: over its time or memory limit, a crashed worker, or an error of ours."""
 
     key: str
-    cell: dict[str, Any]
+    cell: CellRecord
     status: FailureStatus
-    limits: dict[str, Any]
+    limits: dict[str, object]
     message: str
 
 
@@ -94,11 +95,11 @@ class Store(Database):
         self,
         key: str,
         content: str,
-        cell: dict[str, Any],
-        identity: dict[str, object],
-        answer: dict[str, Any],
+        cell: Mapping[str, object],
+        identity: Mapping[str, object],
+        answer: Mapping[str, object],
         *,
-        documents: Iterable[dict[str, Any]] = (),
+        documents: Iterable[Mapping[str, object]] = (),
         seconds: float = 0.0,
         worker: str = "",
     ) -> bool:
@@ -124,9 +125,9 @@ class Store(Database):
         self,
         key: str,
         content: str,
-        cell: dict[str, object],
+        cell: Mapping[str, object],
         status: FailureStatus,
-        limits: dict[str, object],
+        limits: Mapping[str, object],
         message: str,
     ) -> None:
         """Append the record of a cell that ended without an answer."""
@@ -248,7 +249,7 @@ class Store(Database):
                 elif ("cells", row[0]) not in gone:
                     raise self._altered("cells", row)
 
-    def document(self, reference: str) -> dict[str, object]:
+    def document(self, reference: str) -> Document:
         """A shared document by its hash.
 
         Raises
@@ -261,7 +262,7 @@ class Store(Database):
         if body is None:
             fate = "was altered" if bodies else "is missing"
             raise StoreError(f"{self.path}: document {reference[:12]} {fate}; run the campaign again to mend it")
-        found: dict[str, Any] = json.loads(body)
+        found: Document = json.loads(body)
         return found
 
     # ---- inside --------------------------------------------------------------------------------------------------

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
+from bilevel_verify.campaign.answers import AnswerRecord, Document
 from bilevel_verify.campaign.cell import Cell
-from bilevel_verify.campaign.records import Json, answer_of, run_record
+from bilevel_verify.campaign.records import answer_of, run_record
 from bilevel_verify.campaign.solvers import Solver, load_solver
 from bilevel_verify.campaign.sources import join_reference, open_problem, split_reference
 from bilevel_verify.checks.verdicts.commands import with_commands
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from bilevel_verify.problems.problem import Problem
 
 
-def work(cell: Cell) -> tuple[Json, list[Json]]:
+def work(cell: Cell) -> tuple[AnswerRecord, list[Document]]:
     """The answer to a cell and the documents that it refers to.
 
     Raises
@@ -29,7 +30,7 @@ def work(cell: Cell) -> tuple[Json, list[Json]]:
     return {"verify": _verify, "solve": _solve, "audit": _audit}[cell.kind](cell)
 
 
-def _verify(cell: Cell) -> tuple[Json, list[Json]]:
+def _verify(cell: Cell) -> tuple[AnswerRecord, list[Document]]:
     from bilevel_verify.checks import verify
 
     problem = open_problem(cell.problem or "", cell.knobs)
@@ -50,7 +51,7 @@ def _verify(cell: Cell) -> tuple[Json, list[Json]]:
     return answer_of(found, instance_of(problem, cell.eps))
 
 
-def _solve(cell: Cell) -> tuple[Json, list[Json]]:
+def _solve(cell: Cell) -> tuple[AnswerRecord, list[Document]]:
     from bilevel_verify.solving import solve
 
     if cell.method is None:
@@ -67,8 +68,16 @@ def _solve(cell: Cell) -> tuple[Json, list[Json]]:
         given = {k: v for k, v in options.items() if v is not None}
         parameters = dict(cell.parameters)
         runs.append(solve(problem, cell.method, eps=eps, parameters=parameters, seed=cell.seed, record="thin", **given))
-    answer: Json = {"statement": None, "problem": runs[0].problem, "verdict": None, "rows": [], "hypotheses": []}
-    return answer | {"runs": [run_record(r) for r in runs], "parameters": []}, []
+    answer: AnswerRecord = {
+        "statement": None,
+        "problem": runs[0].problem,
+        "verdict": None,
+        "rows": [],
+        "hypotheses": [],
+        "runs": [run_record(r) for r in runs],
+        "parameters": [],
+    }
+    return answer, []
 
 
 def _solver(cell: Cell) -> Solver:
@@ -109,15 +118,24 @@ def _own_run(problem: Problem, solver: Solver, eps: float | None, cell: Cell) ->
         ) from None
 
 
-def _audit(cell: Cell) -> tuple[Json, list[Json]]:
+def _audit(cell: Cell) -> tuple[AnswerRecord, list[Document]]:
     from bilevel_verify.audit import audit
 
     findings = audit(cell.statement)
-    rows = [
-        f.row.to_dict() | {"details": {**f.row.details, "script": f.script, "repaired": f.repaired}} for f in findings
-    ]
-    answer = {"statement": cell.statement, "problem": None, "verdict": None, "rows": rows, "hypotheses": []}
-    return answer | {"runs": [], "parameters": []}, []
+    rows = []
+    for found in findings:
+        row = found.row.to_dict()
+        rows.append(row | {"details": {**row["details"], "script": found.script, "repaired": found.repaired}})
+    answer: AnswerRecord = {
+        "statement": cell.statement,
+        "problem": None,
+        "verdict": None,
+        "rows": rows,
+        "hypotheses": [],
+        "runs": [],
+        "parameters": [],
+    }
+    return answer, []
 
 
 def instance_of(problem: Problem | ProblemFamily, eps: tuple[float, ...]) -> Problem | None:

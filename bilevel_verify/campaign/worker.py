@@ -13,14 +13,36 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
-from typing import Any, TextIO
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Required, TextIO, TypedDict
 
 from bilevel_verify.campaign.cell import Cell
 from bilevel_verify.errors import BilevelVerifyError, InputError
 
-Answer = dict[str, Any]
-Work = Callable[[Cell], tuple[Answer, list[dict[str, Any]]]]
+Status = Literal["ready", "done", "time", "memory", "crashed", "error"]
+Work = Callable[[Cell], tuple[Mapping[str, object], Sequence[Mapping[str, object]]]]
+"""What answers a cell: JSON data, and the documents that the answer refers to."""
+
+
+class Task(TypedDict):
+    """A line for a worker: which cell, under the key of its answer."""
+
+    id: str
+    cell: Mapping[str, object]
+
+
+class Result(TypedDict, total=False):
+    """A line of a worker. ``status`` is always there: ``ready``, ``done``, or how the cell ended without an answer."""
+
+    id: Required[str]
+    status: Required[Status]
+    seconds: float
+    answer: Mapping[str, object]
+    documents: Sequence[Mapping[str, object]]
+    message: str
+    fault: str
+
+
 DEFAULT_WORK = "bilevel_verify.campaign.work:work"
 READY = {"id": None, "status": "ready"}
 """The first line of a worker: its imports are done, so that they do not count against the first cell."""
@@ -37,22 +59,24 @@ def find_work(reference: str) -> Work:
     return work
 
 
-def run_task(work: Work, task: dict[str, Any]) -> dict[str, object]:
+def run_task(work: Work, task: Task) -> Result:
     """Answer one task; errors become data. ``fault`` tells errors of ours from input that cannot be worked with."""
     began = time.perf_counter()
     try:
         answer, documents = work(Cell.from_dict(task["cell"]))
-        result = {"status": "done", "answer": answer, "documents": documents}
+        result: Result = {"id": task["id"], "status": "done", "answer": answer, "documents": documents}
         json.dumps(result, allow_nan=False)
     except MemoryError:
-        result = {"status": "memory", "message": "out of memory"}
+        result = {"id": task["id"], "status": "memory", "message": "out of memory"}
     except InputError as error:
-        result = {"status": "error", "message": one_line(error), "fault": "input"}
+        result = {"id": task["id"], "status": "error", "message": one_line(error), "fault": "input"}
     except BilevelVerifyError as error:
-        result = {"status": "error", "message": one_line(error), "fault": "ours"}
+        result = {"id": task["id"], "status": "error", "message": one_line(error), "fault": "ours"}
     except Exception as error:
-        result = {"status": "error", "message": f"{type(error).__name__}: {one_line(error)}", "fault": "ours"}
-    return result | {"id": task["id"], "seconds": time.perf_counter() - began}
+        message = f"{type(error).__name__}: {one_line(error)}"
+        result = {"id": task["id"], "status": "error", "message": message, "fault": "ours"}
+    result["seconds"] = time.perf_counter() - began
+    return result
 
 
 def one_line(error: BaseException) -> str:
@@ -78,7 +102,7 @@ def main(reference: str) -> int:
     return 0
 
 
-def _say(protocol: TextIO, message: dict[str, Any]) -> None:
+def _say(protocol: TextIO, message: Mapping[str, object]) -> None:
     protocol.write(json.dumps(message, allow_nan=False) + "\n")
     protocol.flush()
 

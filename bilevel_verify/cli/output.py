@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from bilevel_verify.errors import VISIBLE, visible
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from bilevel_verify.campaign.run import State
     from bilevel_verify.checks.verdicts.columns import Column
+    from bilevel_verify.checks.verdicts.verdict import RowRecord
 
 COLOURS = {
     "holds": "green",
@@ -142,28 +143,30 @@ def _print(thing: object) -> None:
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
-def verdict_table(rows: Sequence[Mapping[str, object]], title: str = "") -> None:
+def verdict_table(rows: Sequence[RowRecord], title: str = "") -> None:
     """Rows as a table, the worst first when there are very many."""
     from rich.text import Text
 
     from bilevel_verify.checks.verdicts.columns import view
     from bilevel_verify.reporting.words import LOOKS, number
 
-    shown: list[Mapping[str, Any]] = list(rows)
+    shown: list[RowRecord] = list(rows)
     if len(shown) > ROWS_SHOWN:
         from bilevel_verify.reporting.build import worst_rows
 
-        shown = [*worst_rows([dict(r) for r in rows], ROWS_SHOWN)]
+        shown = [*worst_rows(rows, ROWS_SHOWN)]
     columns = view("terminal")
     shown, folded = _folded(shown)
 
-    def cell(column: Column, row: Mapping[str, Any]) -> Any:
+    def cell(column: Column, row: RowRecord) -> str | Text:
         value = column.value(row)
         if column.name == "word":
             return Text(f"{LOOKS[row['verdict']].symbol} {value}", style=COLOURS[row["verdict"]])
         if column.name == "what":
-            return value + "".join(f" [{mark}]" for mark in row["marks"])
-        return number(value, 4) if column.numeric else value or ""
+            return str(value) + "".join(f" [{mark}]" for mark in row.get("marks", ()))
+        if column.numeric:
+            return number(value if isinstance(value, str | float | int) else None, 4)
+        return str(value or "")
 
     lines = [[cell(column, row) for column in columns] for row in shown]
     if console().width < NARROW:
@@ -183,12 +186,9 @@ def verdict_table(rows: Sequence[Mapping[str, object]], title: str = "") -> None
 FEWEST_FOLDED, MOST_NAMED = 3, 6
 
 
-Rows = Sequence[Mapping[str, Any]]
-
-
-def _folded(rows: Rows) -> tuple[list[Mapping[str, object]], dict[str, list[Mapping[str, object]]]]:
+def _folded(rows: Sequence[RowRecord]) -> tuple[list[RowRecord], dict[str, list[RowRecord]]]:
     """Rows that do not apply for one and the same reason are one line: (the other rows, reason -> its rows)."""
-    groups: dict[str, list[Mapping[str, Any]]] = {}
+    groups: dict[str, list[RowRecord]] = {}
     for row in rows:
         if row["verdict"] == "not applicable" and row["reason"]:
             groups.setdefault(row["reason"], []).append(row)
@@ -213,14 +213,14 @@ def _blocks(title: str, lines: Sequence[Sequence[Any]]) -> None:
             _print(Padding(Text(visible(why)), (0, 0, 0, 4)))
 
 
-def verdict_counts(rows: Sequence[Mapping[str, object]]) -> str:
+def verdict_counts(rows: Sequence[RowRecord]) -> str:
     """``12 holds (4 proved, 8 certified), 1 undecided; units: 3 agree``."""
     from bilevel_verify.checks.verdicts.counting import count_of
 
     return str(count_of(rows))
 
 
-def exit_status(rows: Sequence[Mapping[str, Any]], strict: bool) -> int:
+def exit_status(rows: Sequence[RowRecord], strict: bool) -> int:
     """0, or 1 for a refutation that no card records (``strict``: or an undecided row)."""
     from bilevel_verify.checks.verdicts.counting import is_new_refutation
 

@@ -17,10 +17,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from bilevel_verify.experiments.paired import BAND
 from bilevel_verify.experiments.running import Finished, Search
-from bilevel_verify.experiments.targets import Answer, cost, target_of
+from bilevel_verify.experiments.targets import cost, target_of
+
+if TYPE_CHECKING:
+    from bilevel_verify.experiments.work import RunAnswer
 
 
 def excuse(found: Finished, variant: str, loser: str, winner: str, by_calls: bool) -> str:
@@ -46,9 +50,9 @@ def points(found: Finished, variant: str, entry: str) -> int:
     return max(1, 0 if search is None else sum(answer is not None for _, answer in search.tried))
 
 
-def unmeasured(answers: Sequence[Answer], measure: str) -> bool:
+def unmeasured(answers: Sequence[RunAnswer | None], measure: str) -> bool:
     """Whether a curve has rows in which a measure is not even named (None stands for a value that is not finite)."""
-    return any(measure not in row for answer in answers for row in (answer or {}).get("curve", ()))
+    return any(measure not in row for answer in answers for row in (answer["curve"] if answer else ()))
 
 
 def _fixed(found: Finished, loser: str, winner: str | None) -> list[str]:

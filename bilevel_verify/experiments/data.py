@@ -9,7 +9,7 @@ import math
 import pickle
 import struct
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,11 +20,18 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
 from bilevel_verify.errors import InputError, MissingExtraError
+from bilevel_verify.experiments.models.links import Matrix
 from bilevel_verify.files import is_file
 
 FloatArray = NDArray[np.float64]
-Rows = tuple[Any, NDArray[np.int64]]
+Rows = tuple[Matrix, NDArray[np.int64]]
 """A matrix (dense or CSR), and labels."""
+
+
+Spec = Mapping[str, str | int | float]
+"""The table of a data set in a file of experiments."""
+Samples = tuple[Matrix, NDArray[np.int64], str]
+"""Rows, labels, and a word about the source."""
 
 
 class MissingDataError(InputError):
@@ -42,7 +49,7 @@ class Labelled:
     source: str
 
 
-def labelled(spec: Mapping[str, Any], seed: int, folder: Path | None) -> Labelled:
+def labelled(spec: Spec, seed: int, folder: Path | None) -> Labelled:
     """The classification set of a file of experiments, split by the seed.
 
     Parameters
@@ -67,7 +74,9 @@ def labelled(spec: Mapping[str, Any], seed: int, folder: Path | None) -> Labelle
     return Labelled(parts[0], parts[1], parts[2], int(labels.max()) + 1, source)
 
 
-def corrupted(labels: NDArray[np.int64], classes: int, rate: float, seed: int) -> tuple[NDArray[np.int64], Any]:
+def corrupted(
+    labels: NDArray[np.int64], classes: int, rate: float, seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Labels of which a share is replaced by another class, uniformly; and which those are, shape (n,) of bool."""
     rng = np.random.default_rng([seed, 2])
     wrong = np.zeros(len(labels), dtype=bool)
@@ -90,8 +99,8 @@ def shipped(loader: str) -> Any:
     return getattr(source, f"load_{loader}")()
 
 
-def _of_sklearn(loader: str) -> Callable[..., tuple[Any, NDArray[np.int64], str]]:
-    def make(spec: Mapping[str, object], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
+def _of_sklearn(loader: str) -> Callable[..., Samples]:
+    def make(spec: Spec, seed: int, folder: Path | None) -> Samples:
         data = shipped(loader)
         A = np.asarray(data.data, dtype=float)
         A = A / 16.0 if loader == "digits" else (A - A.mean(axis=0)) / A.std(axis=0)
@@ -101,7 +110,7 @@ def _of_sklearn(loader: str) -> Callable[..., tuple[Any, NDArray[np.int64], str]
     return make
 
 
-def _clusters(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
+def _clusters(spec: Spec, seed: int, folder: Path | None) -> Samples:
     """Gaussian clusters with a column of ones: ``features`` columns, ``classes``; overlapping by ``spread``."""
     rng = np.random.default_rng([seed, 3])
     n = sum(int(spec[part]) for part in ("train", "valid", "test"))
@@ -112,7 +121,7 @@ def _clusters(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple[
     return np.column_stack([A, np.ones(n)]), labels, f"seeded Gaussian clusters, {n} x {p}, {c} classes"
 
 
-def _documents(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
+def _documents(spec: Spec, seed: int, folder: Path | None) -> Samples:
     """Sparse rows of norm one with Zipf columns: ``words`` entries a row; classes prefer columns of their own."""
     rng = np.random.default_rng([seed, 4])
     n = sum(int(spec[part]) for part in ("train", "valid", "test"))
@@ -131,7 +140,7 @@ def _documents(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple
     return A, labels, f"seeded sparse rows with Zipf columns, {n} x {p}, {c} classes, {A.nnz} entries"
 
 
-def _mnist(spec: Mapping[str, object], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
+def _mnist(spec: Spec, seed: int, folder: Path | None) -> Samples:
     paths = _mnist_files(folder)
     images, labels = (_idx(path, dimensions) for path, dimensions in zip(paths, (3, 1)))
     if len(images) != len(labels):
@@ -151,7 +160,7 @@ def _mnist_files(folder: Path | None) -> list[Path]:
     return [_file(folder, (f"train-{kind}", f"train-{kind}.gz"), "MNIST", "clusters") for kind in kinds]
 
 
-def _idx(path: Path, dimensions: int) -> Any:
+def _idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
     """An array of the IDX format (big-endian sizes, bytes) with so many dimensions."""
     try:
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
@@ -166,7 +175,7 @@ def _idx(path: Path, dimensions: int) -> Any:
     return np.frombuffer(raw, dtype=np.uint8, offset=begin).reshape(sizes)
 
 
-def _newsgroups(spec: Mapping[str, object], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
+def _newsgroups(spec: Spec, seed: int, folder: Path | None) -> Samples:
     try:
         import sklearn.datasets as source
     except ImportError:
@@ -203,7 +212,7 @@ def _file(folder: Path | None, names: tuple[str, ...], title: str, synthetic: st
     )
 
 
-SETS: Mapping[str, Callable[[Mapping[str, Any], int, Path | None], tuple[Any, NDArray[np.int64], str]]] = {
+SETS: Mapping[str, Callable[[Spec, int, Path | None], Samples]] = {
     **{name: _of_sklearn(loader) for name, loader in (("digits", "digits"), ("breast-cancer", "breast_cancer"))},
     **{name: _of_sklearn(name) for name in ("wine", "iris")},
     "clusters": _clusters,
@@ -217,7 +226,7 @@ SETS: Mapping[str, Callable[[Mapping[str, Any], int, Path | None], tuple[Any, ND
 # --- matrices with missing entries ------------------------------------------------------------------------------------
 
 
-def ratings(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple[csr_matrix, str]:
+def ratings(spec: Spec, seed: int, folder: Path | None) -> tuple[csr_matrix, str]:
     """Observed entries of a matrix, signs if ``one_bit``.
 
     Parameters
@@ -248,7 +257,9 @@ def ratings(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple[cs
     return csr_matrix((X, columns, starts), shape=(m, n)), f"seeded rank {r} with noise, {m} x {n}, {len(X)} entries"
 
 
-def _pieces(rows: Any, columns: Any, size: int = 1 << 20) -> Any:
+def _pieces(
+    rows: NDArray[np.int64], columns: NDArray[np.int64], size: int = 1 << 20
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     return ((rows[i : i + size], columns[i : i + size]) for i in range(0, len(rows), size))
 
 
@@ -287,7 +298,7 @@ def _header(path: Path) -> tuple[str, int]:
     return ",", 1
 
 
-def ask_for(spec: Mapping[str, object], folder: Path) -> None:
+def ask_for(spec: Spec, folder: Path) -> None:
     """Look into the files of a set that the user brings, before anything is run.
 
     Raises
@@ -316,7 +327,7 @@ def digest_of(folder: str) -> str:
 # --- least squares ----------------------------------------------------------------------------------------------------
 
 
-def regression(spec: Mapping[str, Any], seed: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, str]:
+def regression(spec: Spec, seed: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, str]:
     """Training and validation matrices and responses (A, b, C, d), three quarters against one, by a seeded order.
 
     ``set``: ``correlated`` (``rows``, ``features``: mixed from 20 factors, with noise) or a set of scikit-learn

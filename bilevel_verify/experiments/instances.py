@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from bilevel_verify.experiments.models.completion import Completion
 from bilevel_verify.experiments.models.formulas import LeastSquares, WShaped
 from bilevel_verify.experiments.models.links import Logistic, Softmax, Squares
 from bilevel_verify.experiments.models.representation import Representation
+
+if TYPE_CHECKING:
+    from bilevel_verify.experiments.data import Labelled
 
 FloatArray = NDArray[np.float64]
 Measure = Callable[[FloatArray, FloatArray], dict[str, float]]
@@ -79,7 +82,7 @@ def _tuning(e: Experiment, size: Size, variant: Mapping[str, object], seed: int,
     return Instance(model, np.zeros(model.dx), measure, data.source, constants=constants, dear=size.retrain)
 
 
-def _samples(data: Any, train_labels: Any) -> tuple[Sample, Sample, Sample]:
+def _samples(data: Labelled, train_labels: NDArray[np.int64]) -> tuple[Sample, Sample, Sample]:
     binary = data.classes == 2
     link, c = (Logistic, 1) if binary else (Softmax, data.classes)
     rows = (data.train[0], train_labels), data.valid, data.test
@@ -89,7 +92,7 @@ def _samples(data: Any, train_labels: Any) -> tuple[Sample, Sample, Sample]:
 
 def _curvature(sample: Sample) -> float:
     """A bound of the curvature of the mean loss: |A|^2/(4 n) binary, |A|^2/(2 n) softmax, by 30 power steps."""
-    v = np.random.default_rng(0).standard_normal(sample.A.shape[1])
+    v = np.random.default_rng(0).standard_normal(int(sample.A.shape[1]))
     size = 1.0
     for _ in range(30):
         v = sample.At @ (sample.A @ (v / np.linalg.norm(v)))
@@ -139,7 +142,7 @@ def solved(model: Any, x: FloatArray, start: FloatArray) -> FloatArray:
     return np.asarray(result.x)
 
 
-def detector(scores: FloatArray, wrong: Any) -> float:
+def detector(scores: FloatArray, wrong: NDArray[np.bool_]) -> float:
     """Area under the curve of a detector: how often a wrong label scores above a right one, ties half."""
     from scipy.stats import rankdata
 

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from bilevel_verify.experiments.paired import BAND, LEVEL
 from bilevel_verify.experiments.running import Finished
 from bilevel_verify.experiments.targets import goals, words
 
-KEPT = ("curve", "counts", "calls", "status", "final", "curvature_steps")
+if TYPE_CHECKING:
+    from bilevel_verify.experiments.work import RunAnswer
+
 """What ``data.json`` keeps of a run."""
 LINES = ("-", "--", "-.", ":")
 HEAD = f"""Costs are oracle calls of all kinds, exactly counted. Verdicts rest on the exact signed-rank test over the
@@ -111,19 +113,19 @@ def _variant(found: Finished, variant: str) -> list[str]:
     return [*lines, ""]
 
 
-def _end(answers: list[dict[str, Any]]) -> str:
+def _end(answers: list[RunAnswer]) -> str:
     """Medians of what is measured at the end of the runs."""
     rows = [{**a["curve"][-1], **a["final"]} for a in answers if a["curve"]]
     names = [n for n in (rows[0] if rows else {}) if n not in ("calls", "seconds", "counts")]
     return ", ".join(f"{n} {_middle([r[n] for r in rows if r.get(n) is not None])}" for n in names)
 
 
-def _kinds(answers: list[dict[str, Any]]) -> str:
+def _kinds(answers: list[RunAnswer]) -> str:
     kinds = sorted({k for a in answers for k in a["counts"]})
     return ", ".join(f"{k} {_middle([a['counts'].get(k, 0) for a in answers])}" for k in kinds)
 
 
-def _prices(answers: list[dict[str, Any]]) -> str:
+def _prices(answers: list[RunAnswer]) -> str:
     kinds = sorted({k for a in answers for k in a["prices"]})
     return ", ".join(f"{k} {_middle([1e3 * a['prices'][k] for a in answers if k in a['prices']])}" for k in kinds)
 
@@ -153,7 +155,7 @@ def data_of(found: Finished, verdicts: list[Judged]) -> dict[str, object]:
                 "variant": variant, "method": name, "tuned": search.best,
                 "tuning": [{"knobs": k, "score": a and a["score"], "calls": a and a["calls"]} for k, a in search.tried],
                 "costs": [[_number(end) for end in ends] for ends in costs(found, variant, name)],
-                "seeds": [a and {k: a[k] for k in KEPT} for a in answers],
+                "seeds": [a and _kept(a) for a in answers],
             }
         )  # fmt: skip
     said = [
@@ -171,6 +173,18 @@ def data_of(found: Finished, verdicts: list[Judged]) -> dict[str, object]:
     return {"name": found.experiment.name, "size": found.size, "runs": runs, "claims": said}
 
 
+def _kept(a: RunAnswer) -> dict[str, object]:
+    """What the data of a report have of a run."""
+    return {
+        "curve": a["curve"],
+        "counts": a["counts"],
+        "calls": a["calls"],
+        "status": a["status"],
+        "final": a["final"],
+        "curvature_steps": a["curvature_steps"],
+    }
+
+
 def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
@@ -182,7 +196,7 @@ def figure(found: Finished, path: Path) -> None:
     from matplotlib.figure import Figure
 
     one = found.experiment
-    firsts = {key: (answers[0] or {}).get("curve", []) for key, answers in found.answers.items()}
+    firsts = {key: first["curve"] if (first := answers[0]) else [] for key, answers in found.answers.items()}
     kinds = sorted({kind for curve in firsts.values() for row in curve for kind in row["counts"]})
     shown = [one.measure, *(["accuracy"] if any("accuracy" in row for c in firsts.values() for row in c) else [])]
     rows, columns = list(itertools.product(one.variants, shown)), ["calls", "seconds", *kinds]

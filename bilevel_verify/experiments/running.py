@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import Cell, Limits
 from bilevel_verify.campaign.grids import Campaign
@@ -24,6 +24,9 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.experiments.data import digest_of
 from bilevel_verify.experiments.files import Entry, Experiment, experiment
 from bilevel_verify.experiments.targets import cost, goals
+
+if TYPE_CHECKING:
+    from bilevel_verify.experiments.work import RunAnswer
 
 WORK = "bilevel_verify.experiments.work:work"
 Knobs = dict[str, float]
@@ -43,7 +46,7 @@ class Search:
     variant: str
     entry: Entry
     best: Knobs = field(default_factory=dict)
-    tried: list[tuple[Knobs, dict[str, Any] | None]] = field(default_factory=list)
+    tried: list[tuple[Knobs, RunAnswer | None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.best = {knob: values[(len(values) - 1) // 2] for knob, values in self.values().items()}
@@ -64,7 +67,7 @@ class Search:
         values = itertools.product(*(grid[knob] for knob in chosen))
         return [{**self.best, **dict(zip(chosen, point))} for point in values]
 
-    def learn(self, answers: Sequence[tuple[Knobs, dict[str, object] | None]]) -> None:
+    def learn(self, answers: Sequence[tuple[Knobs, RunAnswer | None]]) -> None:
         """Keep the best point that was tried; where nothing worked, the first value of the round.
 
         Below a target that is a value nothing is better: there the fewest calls decide, and elsewhere between equals.
@@ -100,7 +103,7 @@ class Finished:
     experiment: Experiment
     size: str
     searches: tuple[Search, ...]
-    answers: dict[tuple[str, str], list[dict[str, Any] | None]]
+    answers: dict[tuple[str, str], list[RunAnswer | None]]
     failures: dict[str, str]
     complete: bool
 
@@ -132,7 +135,7 @@ class Runner:
         self.failures: dict[str, str] = {}
         self.interrupted = False
 
-    def answers(self, cells: Sequence[Cell], seconds: float) -> dict[str, dict[str, Any]]:
+    def answers(self, cells: Sequence[Cell], seconds: float) -> dict[str, RunAnswer]:
         """Content of a cell -> its answer; those that failed are kept in ``failures``."""
         unique = {cell.content: cell for cell in cells}
         if not unique or self.interrupted:
@@ -190,7 +193,7 @@ def _finished(
     runner: Runner,
 ) -> Finished:
     own = tuple(s for s in searches if s.experiment is one)
-    answers: dict[tuple[str, str], list[dict[str, Any] | None]] = {}
+    answers: dict[tuple[str, str], list[RunAnswer | None]] = {}
     failures: dict[str, str] = {}
     for search, cell in last:
         if search.experiment is one:

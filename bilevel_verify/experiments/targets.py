@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bilevel_verify.experiments.work import RunAnswer
 
 Range = tuple[float, float]
 """Ends between which a number lies."""
-Answer = Mapping[str, Any] | None
-"""Of a run, or None where it failed."""
 
 
-def values(answer: Answer, measure: str) -> list[float]:
+def values(answer: RunAnswer | None, measure: str) -> list[float]:
     """The finite values of a measure along a run."""
-    return [row[measure] for row in (answer or {}).get("curve", ()) if row.get(measure) is not None]
+    return [row[measure] for row in (answer["curve"] if answer else ()) if row.get(measure) is not None]
 
 
 def goals(said: Mapping[str, Any]) -> list[dict[str, float]]:
@@ -30,7 +31,7 @@ def words(goal: Mapping[str, float]) -> str:
     return f"{goal['fraction']:.4g} of the best decrease by any method on that seed"
 
 
-def target_of(answers: Sequence[Answer], measure: str, said: Mapping[str, object]) -> float | None:
+def target_of(answers: Sequence[RunAnswer | None], measure: str, said: Mapping[str, object]) -> float | None:
     """The hardest target for runs on one instance: ``value``, or the first value less a ``fraction`` of the best
     decrease of all.
 
@@ -46,19 +47,19 @@ def target_of(answers: Sequence[Answer], measure: str, said: Mapping[str, object
     return max(firsts) - goal["fraction"] * (max(firsts) - min(lows))
 
 
-def diverged(answer: Answer) -> bool:
+def diverged(answer: RunAnswer | None) -> bool:
     """Whether a run ended because its numbers left the range."""
-    return answer is not None and answer.get("status") in ("diverged", "not finite")
+    return answer is not None and answer["status"] in ("diverged", "not finite")
 
 
-def cost(answer: Answer, measure: str, target: float | None) -> Range:
+def cost(answer: RunAnswer | None, measure: str, target: float | None) -> Range:
     """Oracle calls until the measure first is at or below the target: more than the first number, at most the second.
 
     Curves are measured here and there, so the crossing lies between two rows; without one the second is infinite, and
     the first too where the run diverged.
     """
     before = 0.0
-    for row in (answer or {}).get("curve", ()):
+    for row in answer["curve"] if answer else ():
         if target is not None and row.get(measure) is not None and row[measure] <= target:
             return before, float(row["calls"])
         before = float(row["calls"])

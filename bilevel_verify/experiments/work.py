@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from bilevel_verify.methods import run_method
 from bilevel_verify.methods.run import Run
 from bilevel_verify.oracles.convention import KIND_OF
 from bilevel_verify.oracles.external import ExternalProblem
+
+if TYPE_CHECKING:
+    from bilevel_verify.campaign.answers import Document
 
 FloatArray = NDArray[np.float64]
 GROWTH, DEAR = 1.05, 1.2
@@ -71,7 +74,27 @@ class Curve:
         self.aside += time.process_time() - begin
 
 
-def work(cell: Cell) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+class RunAnswer(TypedDict):
+    """What one run of an experiment gives; a row of its curve has ``calls``, ``seconds``, ``counts``, measures."""
+
+    curve: list[dict[str, Any]]
+    counts: dict[str, int]
+    reported: dict[str, int]
+    prices: dict[str, float]
+    calls: int
+    iterations: int
+    restarts: int
+    curvature_steps: int
+    status: str
+    note: str
+    seconds: float
+    final: dict[str, float]
+    letters: dict[str, float]
+    score: NotRequired[float | None]
+    source: NotRequired[str]
+
+
+def work(cell: Cell) -> tuple[RunAnswer, list[Document]]:
     """The answer to a cell: curve, counts by kind, status, the best measured value.
 
     Raises
@@ -89,10 +112,10 @@ def work(cell: Cell) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     answer = run(made, entry, found.size[size], {k: float(v) for k, v in cell.parameters.items()}, cell.replicate)
     scores = [row[found.measure] for row in answer["curve"] if row.get(found.measure) is not None]
     fine = answer["status"] in ("finished", "budget", "stationary", "precision") and scores
-    return answer | {"score": min(scores) if fine else None, "source": made.source}, []
+    return {**answer, "score": min(scores) if fine else None, "source": made.source}, []
 
 
-def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed: int) -> dict[str, Any]:
+def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed: int) -> RunAnswer:
     """One run of a method on an instance."""
     curve = Curve(made, max(size.growth, DEAR if made.dear else GROWTH))
     problem: Any = ExternalProblem(made.model, entry.name, made.around, curve)

@@ -15,6 +15,7 @@ from bilevel_verify.intervals.batch import Interval, integer_power
 from bilevel_verify.intervals.elementary import balls_in_use
 from bilevel_verify.intervals.jet_arithmetic import value_of_logsumexp
 from bilevel_verify.intervals.scalar import scalar
+from bilevel_verify.numbers.arithmetic import Exact
 from bilevel_verify.numbers.logic import Answers, logical_batch
 from bilevel_verify.numbers.rounding import enclose, fraction
 
@@ -22,7 +23,7 @@ from bilevel_verify.numbers.rounding import enclose, fraction
 class IntervalArithmetic:
     """Outward-rounded intervals over a batch of boxes; atoms enter with their exact ranges."""
 
-    def constant(self, value: Any) -> Interval:
+    def constant(self, value: Exact) -> Interval:
         low, high = enclose(value)
         return Interval(np.asarray(low), np.asarray(high))
 
@@ -43,7 +44,7 @@ class IntervalArithmetic:
             return integer_power(a, int(exponent))
         return scalar("power", exponent).range(0, a)
 
-    def atom(self, name: str, order: int, a: Interval, parameters: tuple[Any, ...]) -> Interval:
+    def atom(self, name: str, order: int, a: Interval, parameters: tuple[Fraction, ...]) -> Interval:
         return scalar(name, *(fraction(p) for p in parameters)).range(order, a)
 
     def logsumexp(self, args: Sequence[Interval]) -> Interval:

@@ -27,6 +27,7 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic, logsumexp, softmax_ranges
 from bilevel_verify.intervals.jets import Jet, add, as_row, multiply, substitute, zero_jet
 from bilevel_verify.intervals.scalar import Scalar, scalar
+from bilevel_verify.numbers.logic import Answers
 from bilevel_verify.numbers.rounding import Array, fraction, up
 
 if TYPE_CHECKING:
@@ -152,13 +153,13 @@ class CurvatureArithmetic:
     def minimum(self, a: Curved, b: Curved) -> Curved:
         return Curved(self.jets.minimum(a.jet, b.jet))
 
-    def compare(self, op: str, a: Curved, b: Curved) -> Any:
+    def compare(self, op: str, a: Curved, b: Curved) -> Answers:
         return self.jets.compare(op, a.jet, b.jet)
 
-    def logical(self, op: str, args: Iterable[object]) -> Any:
+    def logical(self, op: str, args: Iterable[Answers]) -> Answers:
         return self.jets.logical(op, args)
 
-    def select(self, test: object, yes: Curved, no: Curved) -> Curved:
+    def select(self, test: Answers, yes: Curved, no: Curved) -> Curved:
         return Curved(self.jets.select(test, yes.jet, no.jet))
 
 

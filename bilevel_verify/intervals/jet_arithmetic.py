@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilevel_verify.intervals.batch import Interval, clean
 from bilevel_verify.intervals.elementary import point_values
 from bilevel_verify.intervals.jets import Jet, add, as_row, compose, jet_space, multiply, substitute, zero_jet
 from bilevel_verify.intervals.scalar import scalar
-from bilevel_verify.numbers.logic import logical_batch
+from bilevel_verify.numbers.arithmetic import Exact
+from bilevel_verify.numbers.logic import Answers, logical_batch
 from bilevel_verify.numbers.rounding import Array, down, enclose, fraction, up
 
 
@@ -42,7 +43,7 @@ class JetArithmetic:
             out.append(Jet(self.space, (0, unit), Interval(low, high)))
         return out
 
-    def constant(self, value: Any) -> Jet:
+    def constant(self, value: Exact) -> Jet:
         low, high = enclose(value)
         if low == 0 == high:
             return zero_jet(self.space)
@@ -65,7 +66,7 @@ class JetArithmetic:
             return multiply(a, a)
         return compose(scalar("power", exponent), a)
 
-    def atom(self, name: str, order: int, a: Jet, parameters: tuple[Any, ...]) -> Jet:
+    def atom(self, name: str, order: int, a: Jet, parameters: tuple[Fraction, ...]) -> Jet:
         return compose(scalar(name, *(fraction(p) for p in parameters)), a, order)
 
     def logsumexp(self, args: Sequence[Jet]) -> Jet:
@@ -96,7 +97,7 @@ class JetArithmetic:
     def minimum(self, a: Jet, b: Jet) -> Jet:
         return self.select(self.compare("le", a, b), a, b, kink=True)
 
-    def compare(self, op: str, a: Jet, b: Jet) -> Any:
+    def compare(self, op: str, a: Jet, b: Jet) -> Answers:
         difference = add(a, self.neg(b)).constant_term()
         if op == "eq":
             return (difference.lo == 0) & (difference.hi == 0), (difference.lo > 0) | (difference.hi < 0)
@@ -104,10 +105,10 @@ class JetArithmetic:
             return difference.hi < 0, difference.lo >= 0
         return difference.hi <= 0, difference.lo > 0
 
-    def logical(self, op: str, args: Iterable[Any]) -> Any:
+    def logical(self, op: str, args: Iterable[Answers]) -> Answers:
         return logical_batch(op, args)
 
-    def select(self, test: Any, yes: Jet, no: Jet, kink: bool = False) -> Jet:
+    def select(self, test: Answers, yes: Jet, no: Jet, kink: bool = False) -> Jet:
         """Branch by box; where the test is undecided the hull of both (a jump of a derivative is the caller's care)."""
         true, false = test
         first, second = _aligned(yes, no)
@@ -118,7 +119,7 @@ class JetArithmetic:
         return _full(chosen, unsure) if kink and unsure.any() else chosen
 
 
-def _full(jet: Jet, where: Any) -> Jet:
+def _full(jet: Jet, where: NDArray[np.bool_]) -> Jet:
     """All second and higher coefficients unknown on some boxes, also those that were not stored."""
     space = jet.space
     width = max(jet.data.lo.shape[1], np.size(where))

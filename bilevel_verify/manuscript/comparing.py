@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
@@ -17,6 +17,10 @@ from bilevel_verify.manuscript.values import NotNumeric, Point, kind_of, value
 from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 POINTS = 6
 ENOUGH = 3
@@ -50,7 +54,7 @@ class Fingerprints:
     whole: frozenset[str] = frozenset()
     known: dict[tree.Node, tuple[Any, ...]] = field(default_factory=dict)
 
-    def of(self, node: tree.Node) -> tuple[Any, ...]:
+    def of(self, node: tree.Node) -> tuple[NDArray[np.float64] | None, ...]:
         """Values at all points, None where there is none."""
         if node not in self.known:
             if _fine(node):
@@ -63,7 +67,7 @@ class Fingerprints:
         """Kind of the value of a name in a role (letter, sequence, function)."""
         return kind_of(self.notation, name, role)
 
-    def _at(self, node: tree.Node, seed: int) -> Any:
+    def _at(self, node: tree.Node, seed: int) -> NDArray[np.float64] | None:
         import numpy as np
 
         try:
@@ -161,7 +165,7 @@ def same(one: tree.Node, other: tree.Node, setting: Setting) -> str:
     return ""
 
 
-def _agree(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
+def _agree(one: tuple[NDArray[np.float64] | None, ...], other: tuple[NDArray[np.float64] | None, ...]) -> bool:
     """Values that are the same wherever there are any, and there are enough of them."""
     agreed = 0
     for first, second in zip(one, other):
@@ -194,7 +198,7 @@ def whole_letters(nodes: Iterable[tree.Node]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _close(one: Any, other: Any) -> bool:
+def _close(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
     import numpy as np
 
     if one.shape != other.shape:

@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation, read_latex
+from bilevel_verify.latex import Statement as Latex
 from bilevel_verify.manuscript.comparing import Fingerprints, Relation, Setting, same, same_relation, whole_letters
 from bilevel_verify.manuscript.formulas import Formula, Print
 from bilevel_verify.manuscript.formulas import Said as Remark
@@ -35,10 +36,27 @@ from bilevel_verify.theorems.card_parts import Root
 from bilevel_verify.theorems.rewrite import has_order
 from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
 
+if TYPE_CHECKING:
+    from bilevel_verify.language import tree
+
 OUTCOMES = ("same tree", "same values", "marked", "quoted", "not read", "differs", "not in the print")
 """``quoted``: it stands in the print, and the card has no expression for it; ``marked``: what is judged differs from
 the print, and the marks of the card say why; ``not read``: the reader does not read it, for the reason given."""
 BAD = ("differs", "not in the print")
+
+
+class RowRecord(TypedDict):
+    """A :class:`Row` as JSON."""
+
+    paper: str
+    statement: str
+    part: str
+    outcome: str
+    latex: str
+    text: str
+    places: list[int]
+    reason: str
+    marks: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +73,19 @@ class Row:
     reason: str = ""
     marks: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> RowRecord:
         """All fields, for JSON."""
-        return {name: _listed(getattr(self, name)) for name in self.__slots__}
-
-
-def _listed(value: object) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+        return {
+            "paper": self.paper,
+            "statement": self.statement,
+            "part": self.part,
+            "outcome": self.outcome,
+            "latex": self.latex,
+            "text": self.text,
+            "places": list(self.places),
+            "reason": self.reason,
+            "marks": list(self.marks),
+        }
 
 
 @dataclass(frozen=True)
@@ -229,7 +253,7 @@ def _judged(paper: Paper, quoted: Quoted, places: tuple[Formula, ...]) -> tuple[
     return ("marked" if quoted.marks else "differs"), f"the print does not say {what}"
 
 
-def _own(paper: Paper, latex: str) -> tuple[Any, str]:
+def _own(paper: Paper, latex: str) -> tuple[tuple[Latex, ...] | None, str]:
     """The quotation read by itself; None and the reason where it cannot be."""
     try:
         return read_latex(latex, paper.notation).statements, ""

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
@@ -72,15 +72,15 @@ class Point:
     domains: Mapping[str, Domain] = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
     work: int = 0
-    made: dict[str, Any] = field(default_factory=dict)
+    made: dict[str, Number] = field(default_factory=dict)
 
-    def letter(self, name: str) -> Any:
+    def letter(self, name: str) -> Number:
         """Value of a letter."""
         if name not in self.made:
             self.made[name] = self._drawn(name)
         return self.made[name]
 
-    def _drawn(self, name: str) -> Any:
+    def _drawn(self, name: str) -> Number:
         shape = SHAPES.get(kind_of(self.notation, name, "letter"))
         if shape is None:
             raise NotNumeric(f"{name} is a {kind_of(self.notation, name, 'letter')}")
@@ -95,7 +95,7 @@ class Point:
             return low + (high - low) * float(draw.uniform(0.15, 0.85))
         return (low or 0.0) + float(draw.uniform(0.35, 2.1))
 
-    def image(self, role: str, name: str, arguments: list[Any]) -> Any:
+    def image(self, role: str, name: str, arguments: Sequence[Number]) -> Number:
         """Value of a sequence or function at numbers: a smooth random map; scalars of a sequence are positive."""
         import numpy as np
 
@@ -110,7 +110,7 @@ class Point:
         return found.reshape(shape) if shape else 1.3 + math.tanh(float(found[0]))
 
 
-def _draw(*key: object) -> Any:
+def _draw(*key: object) -> np.random.Generator:
     import numpy as np
 
     digest = hashlib.sha256(repr(key).encode()).digest()
@@ -241,7 +241,7 @@ def _contracted(left: Any, right: Any) -> Any:
     return found[0] if found.shape == (1,) else found
 
 
-def _transposed(array: Any) -> Any:
+def _transposed(array: np.ndarray) -> np.ndarray:
     if array.ndim == 1:
         return array[None, :]
     return array[0] if len(array) == 1 else array.T
@@ -342,11 +342,11 @@ def _known(name: str, held: list[Any]) -> Any:
     return found
 
 
-def _refused(name: str) -> Any:
+def _refused(name: str) -> NoReturn:
     raise NotNumeric(f"{name} of such a thing")
 
 
-def _norm(array: Any) -> float:
+def _norm(array: np.ndarray) -> float:
     """Euclidean, spectral, and for tensors the norm of all entries with unequal weights: equal tensors, equal norms."""
     import numpy as np
 
@@ -355,7 +355,7 @@ def _norm(array: Any) -> float:
     return float(np.linalg.norm(np.ravel(array)))
 
 
-def _mode(array: Any, which: int, matrix: Any) -> Any:
+def _mode(array: np.ndarray, which: int, matrix: np.ndarray) -> np.ndarray:
     """``X x_i A``: rows of A against mode i, counted from 1."""
     import numpy as np
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.oracles import Oracles, new_counts, oracles
 from bilevel_verify.oracles.convention import BUDGET, NO_BUDGET
 from bilevel_verify.problems.problem import Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FIRST_ROWS = 256
 FEW_ROWS = 32
@@ -93,7 +96,7 @@ class Stepper(Protocol):
     """A method in the middle of a run. Methods that are no cell of the table bring their own."""
 
     @property
-    def counts(self) -> Any:
+    def counts(self) -> NDArray[np.int64]:
         """Counter array (see :mod:`bilevel_verify.oracles.convention`)."""
 
     @property
@@ -194,7 +197,7 @@ class KernelStepper:
             self.handed = (self.memory, storage.hand_over(self.memory))
         return self.handed[1]
 
-    def again(self, memory: Memory, counts: Any) -> None:
+    def again(self, memory: Memory, counts: NDArray[np.int64]) -> None:
         """Begin anew on memory that was put back to its beginning."""
         self.memory, self.counts, self.begun = memory, counts, False
         self.raised, self.ahead = False, FIRST_NOISE

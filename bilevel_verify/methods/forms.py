@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.methods.kernels.members import Stack, advance_members
 from bilevel_verify.methods.kernels.state import Ask, Lower, Memory, Progress
@@ -14,10 +14,17 @@ from bilevel_verify.oracles.compiling import oracle_set_type
 from bilevel_verify.oracles.handing import Integers, Numbers, Vectors, address_of
 from bilevel_verify.oracles.jit import compiled
 
+if TYPE_CHECKING:
+    from bilevel_verify.oracles.toolkit import Dispatcher
+    from bilevel_verify.oracles.toolkit import TypeOfArguments as NumbaType
+    from bilevel_verify.oracles.toolkit import WrittenSignature as Signature
+
 Loop = Callable[..., int]
 
 
-def loops(scheme: Scheme, estimator: Estimator, form: str, tested: bool = True) -> tuple[Loop, tuple[Any, Any, Any]]:
+def loops(
+    scheme: Scheme, estimator: Estimator, form: str, tested: bool = True
+) -> tuple[Loop, tuple[Loop | int, Loop | int, Loop | int]]:
     """The scheme, and what it asks: gradient, value, exact gradient, as functions or addresses of machine code.
 
     What a run never asks for is not compiled: the gradient stands in its place. Exact gradients serve stopping tests
@@ -45,7 +52,7 @@ def is_loaded(scheme: Scheme, estimator: Estimator, tested: bool) -> bool:
     return {scheme.function, *_asked(scheme, estimator, tested)} <= _LOADED
 
 
-def compiled_loop(function: Loop, memory: tuple[object, ...]) -> Any:
+def compiled_loop(function: Loop, memory: tuple[object, ...]) -> Dispatcher:
     """The machine code of a loop that is no cell of the table, for memories of the types of this one."""
     from numba import int64, typeof
 
@@ -59,7 +66,7 @@ def is_here(function: Loop) -> bool:
 
 
 @cache
-def _compiled_scheme(function: Loop, record: type) -> Any:
+def _compiled_scheme(function: Loop, record: type) -> Dispatcher:
     from numba import int64
 
     _LOADED.add(function)
@@ -67,7 +74,7 @@ def _compiled_scheme(function: Loop, record: type) -> Any:
 
 
 @cache
-def loop_of_members(function: Loop, record: type) -> tuple[Any, int]:
+def loop_of_members(function: Loop, record: type) -> tuple[Dispatcher, int]:
     """The compiled loop over many runs of a scheme with this record, and the address of the scheme that it takes."""
     from numba import int64, types, void
 
@@ -79,7 +86,7 @@ def loop_of_members(function: Loop, record: type) -> tuple[Any, int]:
 
 
 @cache
-def _compiled_answer(function: Loop) -> Any:
+def _compiled_answer(function: Loop) -> Dispatcher:
     _LOADED.add(function)
     return compiled(function, _answer_signature())
 
@@ -90,50 +97,55 @@ def _address(function: Loop) -> int:
 
 
 @lru_cache(maxsize=1)
-def _answer_signature() -> Any:
+def _answer_signature() -> Signature:
     from numba import float64, int64
 
     vector = float64[::1]
     lower = _lower_type(_record(Progress), _blocks())
-    return int64(oracle_set_type(), int64[::1], vector, vector, lower, int64, int64)
+    found: Signature = int64(oracle_set_type(), int64[::1], vector, vector, lower, int64, int64)
+    return found
 
 
 @lru_cache(maxsize=1)
-def _ask_type() -> Any:
+def _ask_type() -> NumbaType:
     from numba import int64, types
 
     make: Any = types.NamedTuple
-    return make([oracle_set_type(), int64, int64, int64, int64[::1]], Ask)
+    found: NumbaType = make([oracle_set_type(), int64, int64, int64, int64[::1]], Ask)
+    return found
 
 
-def memory_type(record: type) -> Any:
+def memory_type(record: type) -> NumbaType:
     """numba type of a :class:`Memory` that is handed over, for a scheme with this record."""
     return _memory_type(_record(Progress), _record(record), _blocks())
 
 
-def _memory_type(at: object, own: object, blocks: Mapping[type, Any]) -> Any:
+def _memory_type(at: object, own: object, blocks: Mapping[type, NumbaType]) -> NumbaType:
     from numba import types
 
     make: Any = types.NamedTuple
     rows = blocks[Vectors]
-    return make([at, own, rows, rows, _lower_type(at, blocks), blocks[Integers], rows, rows], Memory)
+    found: NumbaType = make([at, own, rows, rows, _lower_type(at, blocks), blocks[Integers], rows, rows], Memory)
+    return found
 
 
-def _lower_type(at: object, blocks: Mapping[type, Any]) -> Any:
+def _lower_type(at: object, blocks: Mapping[type, NumbaType]) -> NumbaType:
     from numba import types
 
     make: Any = types.NamedTuple
-    return make([at, blocks[Numbers], blocks[Integers], *[blocks[Vectors]] * 6], Lower)
+    found: NumbaType = make([at, blocks[Numbers], blocks[Integers], *[blocks[Vectors]] * 6], Lower)
+    return found
 
 
-def _blocks() -> Mapping[type, Any]:
+def _blocks() -> Mapping[type, NumbaType]:
     from numba import int64, types
 
     kinds: tuple[Any, ...] = (Vectors, Integers, Numbers)
     return {kind: types.NamedUniTuple(int64, len(kind._fields), kind) for kind in kinds}  # type: ignore[no-untyped-call]
 
 
-def _record(kind: type) -> Any:
+def _record(kind: type) -> NumbaType:
     from numba import from_dtype
 
-    return from_dtype(dtype_of(kind))
+    found: NumbaType = from_dtype(dtype_of(kind))
+    return found

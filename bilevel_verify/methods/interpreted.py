@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.methods.engine import Outcome, Setup, needed_oracles, oracles_of
@@ -23,6 +23,10 @@ from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES, Method
 from bilevel_verify.methods.run import Status
 from bilevel_verify.oracles.convention import CALLS
 from bilevel_verify.problems.problem import Problem
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MOST_WORK = 3_000_000
 """Most operations of a run that is interpreted, about half a second; a call of an oracle has those of its source."""
@@ -115,9 +119,10 @@ class InterpretedFirst:
         self.begun = self.different
 
     @property
-    def counts(self) -> Any:
+    def counts(self) -> NDArray[np.int64]:
         """Counters of the run."""
-        return self.stepper.counts
+        found: NDArray[np.int64] = self.stepper.counts
+        return found
 
     @property
     def compiled(self) -> bool:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from bilevel_verify.errors import ParameterError
+from bilevel_verify.methods.kernels.state import Real
 from bilevel_verify.methods.registry import Letter, Method
 from bilevel_verify.problems.problem import Problem
 
 if TYPE_CHECKING:
     from typing import SupportsFloat
 
+    import mpmath
 
-Number = Callable[[Any], Any]
-"""Turns what a user gives into a number of the arithmetic of the run."""
+
+class Number(Protocol):
+    """Turns what a user gives into a number of the arithmetic of the run."""
+
+    def __call__(self, value: Any, /) -> Real: ...
 
 
 def to_float(value: SupportsFloat) -> float:
@@ -27,7 +32,7 @@ def to_float(value: SupportsFloat) -> float:
     return float(value)
 
 
-def to_multiprecision(value: Any) -> Any:
+def to_multiprecision(value: Any) -> mpmath.mpf:
     """An mpmath number, exact for rationals and floats, correctly rounded for decimals in strings."""
     import mpmath
 
@@ -125,7 +130,7 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def resolve_start(problem: Problem, name: str, value: Any, number: Number) -> list[Any]:
+def resolve_start(problem: Problem, name: str, value: Any, number: Number) -> list[Real]:
     """A start as a list of numbers.
 
     Parameters
@@ -163,7 +168,7 @@ def _ends(interval: tuple[Any, Any]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def resolve_noise(problem: Problem, noise: object, number: Number) -> list[list[Any]] | None:
+def resolve_noise(problem: Problem, noise: object, number: Number) -> list[list[Real]] | None:
     """Explicit perturbations, one row each.
 
     Raises

@@ -20,6 +20,7 @@ from bilevel_verify.methods.kernels.state import (
     Outer,
     Points,
     Progress,
+    Real,
 )
 from bilevel_verify.methods.letters import Number, to_float, to_multiprecision
 from bilevel_verify.methods.records import dtype_of, is_whole
@@ -112,6 +113,11 @@ class Arithmetic:
         return {"stamps": np.zeros((rows, 2), dtype=np.int64), "points": points, "lowers": lowers}
 
 
+def _binary(value: object) -> Real:
+    number: Real = binary(to_multiprecision(value))
+    return number
+
+
 @dataclass(frozen=True, slots=True)
 class LoopArithmetic(Arithmetic):
     """The arithmetic inside a loop in many digits: lists of binary numbers, exactly those of mpmath at its start."""
@@ -119,7 +125,7 @@ class LoopArithmetic(Arithmetic):
     @property
     def number(self) -> Number:
         """Converts what a user gives."""
-        return lambda value: binary(to_multiprecision(value))
+        return _binary
 
     @property
     def precision(self) -> Any:
@@ -156,7 +162,7 @@ def new_memory(
     scheme: Scheme,
     estimator: Estimator,
     letters: Mapping[str, object],
-    starts: Mapping[str, list[Any]],
+    starts: Mapping[str, list[Real]],
     rows: int,
     needs_hessians: bool,
 ) -> Memory:
@@ -193,7 +199,7 @@ def new_memory(
     return memory
 
 
-def begin_at(memory: Memory, scheme: Scheme, starts: Mapping[str, list[Any]]) -> None:
+def begin_at(memory: Memory, scheme: Scheme, starts: Mapping[str, list[Real]]) -> None:
     """Write the start of the upper level where a scheme begins with it."""
     for place, name in enumerate(field_names(scheme.state)):
         if name in BEGIN_AT_X0:
@@ -204,7 +210,7 @@ def _lower(
     arithmetic: Arithmetic,
     at: Progress,
     estimator: Estimator,
-    starts: Mapping[str, list[Any]],
+    starts: Mapping[str, list[Real]],
     value: Callable[[Letter, Any], Any],
     needs_hessians: bool,
 ) -> Lower:
@@ -235,7 +241,7 @@ def _set_flags(
     method: Method,
     scheme: Scheme,
     estimator: Estimator,
-    starts: Mapping[str, list[Any]],
+    starts: Mapping[str, list[Real]],
 ) -> None:
     """What the scheme, the method and the starts decide besides letters."""
     at = memory.at

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.errors import ParameterError
+from bilevel_verify.methods.kernels.state import Real
 from bilevel_verify.methods.memory import Arithmetic
 
 
@@ -24,7 +25,7 @@ class Perturbations:
     """
 
     def __init__(
-        self, dimension: int, radius: Any, seed: int, explicit: list[list[Any]] | None, arithmetic: Arithmetic
+        self, dimension: int, radius: Any, seed: int, explicit: list[list[Real]] | None, arithmetic: Arithmetic
     ) -> None:
         self.dimension, self.radius, self.arithmetic = dimension, radius, arithmetic
         self.seed = seed
@@ -36,7 +37,7 @@ class Perturbations:
         """Begin with the first perturbation once more."""
         self.generator, self.place = None, 0
 
-    def next_chunk(self, most: int) -> list[Any]:
+    def next_chunk(self, most: int) -> list[list[Real]]:
         """The next perturbations, at most that many.
 
         Raises
@@ -50,7 +51,7 @@ class Perturbations:
             raise ParameterError("a perturbed method needs the radius 'r', or explicit perturbations noise=")
         return [self._draw() for _ in range(most)]
 
-    def _draw(self) -> list[Any]:
+    def _draw(self) -> list[Real]:
         if self.generator is None:  # many runs never draw
             self.generator = np.random.default_rng(self.seed)
         direction = self.generator.standard_normal(self.dimension)

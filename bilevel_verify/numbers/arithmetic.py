@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
+if TYPE_CHECKING:
+    import sympy
+
+Exact: TypeAlias = "Fraction | sympy.Expr"
+"""A number of a program: a fraction, or an exact number of SymPy that is none."""
 V = TypeVar("V")
 """What a number system works on: floats, arrays, balls ..."""
 T = TypeVar("T")
@@ -15,7 +20,7 @@ T = TypeVar("T")
 class Arithmetic(Protocol[V, T]):
     """What a number system must offer to run a program."""
 
-    def constant(self, value: Any) -> V:
+    def constant(self, value: Exact) -> V:
         """A number: Fraction, or an exact SymPy number that is not rational."""
 
     def add(self, a: V, b: V) -> V: ...
@@ -25,7 +30,7 @@ class Arithmetic(Protocol[V, T]):
     def power(self, a: V, exponent: Fraction) -> V:
         """``a ** exponent``; the exponent is positive, never 1."""
 
-    def atom(self, name: str, order: int, a: V, parameters: tuple[object, ...]) -> V:
+    def atom(self, name: str, order: int, a: V, parameters: tuple[Fraction, ...]) -> V:
         """Derivative of the given order of a one-argument atom, parameters as in the atom's own definition."""
 
     def logsumexp(self, args: Sequence[V]) -> V: ...

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import factorial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.numbers.arithmetic import Exact
 from bilevel_verify.numbers.logic import Answer, logical
 from bilevel_verify.numbers.powers import whole_power
 from bilevel_verify.numbers.rounding import ball, constant_ball, fraction
@@ -31,7 +32,7 @@ class ArbBalls:
     operators = True
     """``+``, ``*`` and the sign of the numbers are those of the arithmetic, constants depend on the precision alone."""
 
-    def constant(self, value: Any) -> arb:
+    def constant(self, value: Exact) -> arb:
         import flint
 
         return ball(value) if isinstance(value, Fraction) else _constant(value, int(flint.ctx.prec))

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import flint
+    import mpmath
 
 SPARE_BITS = 16
 """Bits that loops have beyond those that were asked for: their roundings are no coarser than mpmath's."""
 
 
-def binary(number: Any) -> object:
+def binary(number: mpmath.mpf) -> Any:
     """An mpmath number, exactly; anything else (counts, tuples of counts, None) as it is."""
     if not hasattr(number, "_mpf_"):
         return number
@@ -30,7 +36,7 @@ def binary(number: Any) -> object:
     return flint.arf((-int(mantissa) if sign else int(mantissa), int(exponent)))
 
 
-def to_mpmath(number: Any) -> object:
+def to_mpmath(number: flint.arf | float) -> object:
     """The mpmath number, exactly; of a float or an integer too, with which vectors of a loop begin."""
     import mpmath
 
@@ -51,7 +57,7 @@ def entries_to_mpmath(array: NDArray[np.object_]) -> object:
     return _ENTRIES(array)
 
 
-def of_ball(ball: Any) -> Any:
+def of_ball(ball: flint.arb) -> flint.arf:
     """The middle of a ball; NaN where it holds no number."""
     import flint
 
@@ -59,7 +65,7 @@ def of_ball(ball: Any) -> Any:
 
 
 @cache
-def function(name: str) -> Callable[[Any], Any]:
+def function(name: str) -> Callable[[flint.arf], flint.arf]:
     """An elementary function by its name in python-flint's ``arb``."""
     import flint
 
@@ -67,12 +73,12 @@ def function(name: str) -> Callable[[Any], Any]:
     return lambda a: of_ball(of(flint.arb(a)))
 
 
-def root(a: object) -> Any:
+def root(a: flint.arf) -> flint.arf:
     """The square root."""
     return function("sqrt")(a)
 
 
-def power(a: Any, exponent: Any) -> Any:
+def power(a: flint.arf, exponent: flint.arf) -> flint.arf:
     """``a ** exponent`` for ``a >= 0``, NaN below."""
     import flint
 
@@ -82,7 +88,7 @@ def power(a: Any, exponent: Any) -> Any:
 def through_mpmath(of: Callable[..., object]) -> Callable[..., object]:
     """A function of mpmath numbers as one of binary ones."""
 
-    def through(*arguments: object) -> object:
+    def through(*arguments: flint.arf) -> object:
         return binary(of(*(to_mpmath(a) if hasattr(a, "man_exp") else a for a in arguments)))
 
     return through

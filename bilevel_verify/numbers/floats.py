@@ -5,19 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from bilevel_verify.numbers import kernels
+from bilevel_verify.numbers.arithmetic import Exact
 from bilevel_verify.numbers.kernels import nearest_float
 from bilevel_verify.numbers.powers import whole_power
+
+if TYPE_CHECKING:
+    import mpmath
+
+Batch: TypeAlias = np.ndarray
+"""Numbers at a batch of points, floats or complex; a constant may be a number alone."""
+Truths: TypeAlias = np.ndarray
+"""Truth values at a batch of points."""
 
 
 class PythonFloat:
     """IEEE arithmetic on Python floats: overflow gives inf, undefined operations NaN, as compiled code does."""
 
-    def constant(self, value: Any) -> float:
+    def constant(self, value: Exact) -> float:
         return nearest_float(value)
 
     def add(self, a: float, b: float) -> float:
@@ -41,7 +50,7 @@ class PythonFloat:
             return float(whole_power(a, int(exponent)))
         return kernels.real_power(a, float(exponent))
 
-    def atom(self, name: str, order: int, a: float, parameters: tuple[Any, ...]) -> float:
+    def atom(self, name: str, order: int, a: float, parameters: tuple[Fraction, ...]) -> float:
         return float(kernels.scalar(name, order, parameters)(a))
 
     def logsumexp(self, args: Sequence[float]) -> float:
@@ -79,101 +88,117 @@ class Numpy:
     """Arrays over a batch of points; constants stay scalars. Complex arrays work too (for complex steps): comparisons,
     absolute values and signs then look at the real part."""
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: Exact) -> Any:
         return nearest_float(value)
 
-    def add(self, a: Any, b: object) -> Any:
-        return a + b
+    def add(self, a: Batch, b: Batch) -> Batch:
+        found: Batch = a + b
+        return found
 
-    def mul(self, a: Any, b: Any) -> Any:
-        return a * b
+    def mul(self, a: Batch, b: Batch) -> Batch:
+        found: Batch = a * b
+        return found
 
-    def neg(self, a: Any) -> Any:
-        return -a
+    def neg(self, a: Batch) -> Batch:
+        found: Batch = -a
+        return found
 
-    def div(self, a: Any, b: Any) -> Any:
-        return np.true_divide(a, b)
+    def div(self, a: Batch, b: Batch) -> Batch:
+        found: Batch = np.true_divide(a, b)
+        return found
 
-    def power(self, a: Any, exponent: Fraction) -> Any:
+    def power(self, a: Batch, exponent: Fraction) -> Batch:
         if exponent.denominator == 1:
-            return whole_power(a, int(exponent))
-        return np.sqrt(a) if exponent == Fraction(1, 2) else np.power(a, float(exponent))
+            raised: Batch = whole_power(a, int(exponent))
+            return raised
+        found: Batch = np.sqrt(a) if exponent == Fraction(1, 2) else np.power(a, float(exponent))
+        return found
 
-    def atom(self, name: str, order: int, a: Any, parameters: tuple[Any, ...]) -> Any:
-        return kernels.array(name, order, parameters)(a)
+    def atom(self, name: str, order: int, a: Batch, parameters: tuple[Fraction, ...]) -> Batch:
+        found: Batch = kernels.array(name, order, parameters)(a)
+        return found
 
-    def logsumexp(self, args: Sequence[Any]) -> Any:
-        return kernels.logsumexp_array(args)
+    def logsumexp(self, args: Sequence[Batch]) -> Batch:
+        found: Batch = kernels.logsumexp_array(args)
+        return found
 
-    def absolute(self, a: Any) -> Any:
+    def absolute(self, a: Batch) -> Batch:
         return np.where(np.real(a) < 0, -a, a)
 
-    def sign(self, a: Any) -> Any:
-        return np.sign(np.real(a))
+    def sign(self, a: Batch) -> Batch:
+        found: Batch = np.sign(np.real(a))
+        return found
 
-    def floor(self, a: Any) -> Any:
-        return np.floor(np.real(a))
+    def floor(self, a: Batch) -> Batch:
+        found: Batch = np.floor(np.real(a))
+        return found
 
-    def ceil(self, a: Any) -> Any:
-        return np.ceil(np.real(a))
+    def ceil(self, a: Batch) -> Batch:
+        found: Batch = np.ceil(np.real(a))
+        return found
 
-    def maximum(self, a: Any, b: Any) -> Any:
+    def maximum(self, a: Batch, b: Batch) -> Batch:
         return np.where((np.real(a) >= np.real(b)) | np.isnan(a), a, b)
 
-    def minimum(self, a: Any, b: Any) -> Any:
+    def minimum(self, a: Batch, b: Batch) -> Batch:
         return np.where((np.real(a) <= np.real(b)) | np.isnan(a), a, b)
 
-    def compare(self, op: str, a: Any, b: Any) -> Any:
-        return _COMPARE[op](np.real(a), np.real(b))
+    def compare(self, op: str, a: Batch, b: Batch) -> Truths:
+        found: Truths = _COMPARE[op](np.real(a), np.real(b))
+        return found
 
-    def logical(self, op: str, args: Iterable[Any]) -> Any:
+    def logical(self, op: str, args: Iterable[Truths]) -> Truths:
         match op:
             case "and":
-                return np.logical_and.reduce(np.broadcast_arrays(*args))
+                found: Truths = np.logical_and.reduce(np.broadcast_arrays(*args))
             case "or":
-                return np.logical_or.reduce(np.broadcast_arrays(*args))
+                found = np.logical_or.reduce(np.broadcast_arrays(*args))
             case "not":
-                return np.logical_not(next(iter(args)))
-        return op == "true"
+                found = np.logical_not(next(iter(args)))
+            case _:
+                found = np.asarray(op == "true")
+        return found
 
-    def select(self, test: Any, yes: Any, no: Any) -> Any:
+    def select(self, test: Truths, yes: Batch, no: Batch) -> Batch:
         return np.where(test, yes, no)
 
-    def lowered(self, op: str, a: Any, value: Any) -> Any:
+    def lowered(self, op: str, a: Batch, value: str) -> Batch:
         """``call`` and ``real_power`` of lowered programs."""
         if op == "real_power":
-            return np.power(a, float(value))
+            raised: Batch = np.power(a, float(value))
+            return raised
         function = getattr(np, value, None)
-        return kernels.array(value, 0, ())(a) if function is None else function(a)
+        found: Batch = kernels.array(value, 0, ())(a) if function is None else function(a)
+        return found
 
 
 class Mpmath(PythonFloat):
     """mpmath numbers at the working precision that holds when the program runs (``mpmath.workdps``)."""
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: Exact) -> mpmath.mpf:
         return kernels.mp_constant(value)
 
-    def div(self, a: Any, b: Any) -> Any:
+    def div(self, a: mpmath.mpf, b: mpmath.mpf) -> mpmath.mpf:
         return a / b
 
-    def power(self, a: Any, exponent: Fraction) -> Any:
+    def power(self, a: mpmath.mpf, exponent: Fraction) -> mpmath.mpf:
         if exponent.denominator == 1:
             return a ** int(exponent)
         return kernels.mp_constant(a) ** kernels.mp_constant(exponent)
 
-    def atom(self, name: str, order: int, a: Any, parameters: tuple[Any, ...]) -> Any:
+    def atom(self, name: str, order: int, a: mpmath.mpf, parameters: tuple[Fraction, ...]) -> mpmath.mpf:
         return kernels.multiprecision(name, order, parameters)(a)
 
-    def logsumexp(self, args: Sequence[object]) -> Any:
+    def logsumexp(self, args: Sequence[object]) -> mpmath.mpf:
         return kernels.logsumexp_mp(args)
 
-    def sign(self, a: Any) -> Any:
+    def sign(self, a: mpmath.mpf) -> mpmath.mpf:
         return kernels.mp_constant((a > 0) - (a < 0))
 
-    def floor(self, a: object) -> Any:
+    def floor(self, a: object) -> mpmath.mpf:
         return kernels.mp_module().floor(a)
 
-    def ceil(self, a: object) -> Any:
+    def ceil(self, a: object) -> mpmath.mpf:
         return kernels.mp_module().ceil(a)
 
 

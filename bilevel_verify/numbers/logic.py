@@ -6,13 +6,14 @@ A batch of answers is a pair of arrays (surely true, surely false), both False w
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 Answer: TypeAlias = "bool | None"
 """True, False, or None where the enclosures do not decide."""
-Answers: TypeAlias = tuple[Any, Any]
+Answers: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 """Arrays of booleans: surely true, surely false."""
 
 
@@ -61,9 +62,11 @@ def logical_batch(op: str, answers: Iterable[Answers]) -> Answers:
     return np.asarray(op == "true"), np.asarray(op == "false")
 
 
-def _all(parts: Iterable[Any]) -> object:
-    return np.logical_and.reduce(np.broadcast_arrays(*parts))
+def _all(parts: Iterable[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = np.logical_and.reduce(np.broadcast_arrays(*parts))
+    return found
 
 
-def _any(parts: Iterable[Any]) -> object:
-    return np.logical_or.reduce(np.broadcast_arrays(*parts))
+def _any(parts: Iterable[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = np.logical_or.reduce(np.broadcast_arrays(*parts))
+    return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.oracles.compiling import internal
 from bilevel_verify.oracles.convention import Evaluation, Product, Vector
@@ -18,9 +18,8 @@ from bilevel_verify.oracles.jit import compiled, compiled_as, loop
 
 if TYPE_CHECKING:
     from llvmlite.ir import IRBuilder, Value
-    from numba.core.types import Type as NumbaType
-    from numba.core.typing.context import BaseContext
-    from numba.core.typing.templates import Signature
+
+    from bilevel_verify.oracles.toolkit import Context, Dispatcher, Intrinsic, NumbaType, Signature, Typed
 
 
 @compiled_as("bilevel_verify.oracles.calling:address_call_3")
@@ -43,17 +42,17 @@ def __getattr__(name: str) -> object:
 
 
 @lru_cache(maxsize=2)
-def _address_call(count: int) -> Any:
+def _address_call(count: int) -> Intrinsic:
     """Intrinsic: call the C function at an address with the data pointers of some arrays."""
     types, ir = internal("numba.core.types"), internal("llvmlite.ir")
     make_array = internal("numba.np.arrayobj").make_array
     intrinsic = internal("numba.extending").intrinsic
 
-    def typed(address: NumbaType, arrays: tuple[NumbaType, ...]) -> Any:
+    def typed(address: NumbaType, arrays: tuple[NumbaType, ...]) -> Typed | None:
         if not isinstance(address, types.Integer) or not all(_is_vector(types, a) for a in arrays):
             return None
 
-        def generate(context: Any, builder: IRBuilder, signature: Signature, args: Sequence[Value]) -> Any:
+        def generate(context: Context, builder: IRBuilder, signature: Signature, args: Sequence[Value]) -> Value:
             data = [make_array(t)(context, builder, a).data for t, a in zip(signature.args[1:], args[1:], strict=True)]
             function = ir.FunctionType(ir.VoidType(), [pointer.type for pointer in data])
             builder.call(builder.inttoptr(args[0], function.as_pointer()), data)
@@ -64,20 +63,20 @@ def _address_call(count: int) -> Any:
     if count == 3:
 
         @intrinsic  # type: ignore[untyped-decorator]
-        def call_3(
-            typing_context: BaseContext, address: NumbaType, x: NumbaType, y: NumbaType, out: NumbaType
-        ) -> object:
+        def call_3(typing_context: Context, address: NumbaType, x: NumbaType, y: NumbaType, out: NumbaType) -> object:
             return typed(address, (x, y, out))
 
-        return call_3
+        three: Intrinsic = call_3
+        return three
 
     @intrinsic  # type: ignore[untyped-decorator]
     def call_4(
-        typing_context: BaseContext, address: NumbaType, x: NumbaType, y: NumbaType, v: NumbaType, out: NumbaType
+        typing_context: Context, address: NumbaType, x: NumbaType, y: NumbaType, v: NumbaType, out: NumbaType
     ) -> object:
         return typed(address, (x, y, v, out))
 
-    return call_4
+    four: Intrinsic = call_4
+    return four
 
 
 def _is_vector(types: ModuleType, array: NumbaType) -> bool:
@@ -85,7 +84,7 @@ def _is_vector(types: ModuleType, array: NumbaType) -> bool:
 
 
 @lru_cache(maxsize=2)
-def from_python(count: int) -> Any:
+def from_python(count: int) -> Dispatcher:
     """``call(address, *arrays)`` for callers in Python: checks the arrays, one short dispatch."""
     numba = internal("numba")
     vector = numba.float64[::1]

@@ -16,11 +16,16 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.oracles.convention import FIELDS, VERSION, OracleSet
 from bilevel_verify.oracles.notices import say_once
 from bilevel_verify.oracles.store import store
+
+if TYPE_CHECKING:
+    from numba.core.types import Type
+
+    from bilevel_verify.oracles.toolkit import CompileResult, Context, Dispatcher, Signature
 
 PLAIN_VARIABLE = "BILEVEL_VERIFY_PLAIN"
 """Environment variable: anything but empty or 0 forces plain Python."""
@@ -87,13 +92,14 @@ def digest_of(*parts: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def oracle_set_type() -> Any:
+def oracle_set_type() -> Type:
     """numba type of a compiled :class:`OracleSet`, for explicit signatures of solver loops."""
     types = internal("numba.core.types")
-    return types.NamedUniTuple(types.int64, len(FIELDS), OracleSet)
+    found: Type = types.NamedUniTuple(types.int64, len(FIELDS), OracleSet)
+    return found
 
 
-def compile_cached(function: Callable[..., Any], signature: Any, key: str) -> Any:
+def compile_cached(function: Callable[..., object], signature: Signature, key: str) -> Dispatcher:
     """Compile a function for one signature, or load its machine code.
 
     Parameters
@@ -105,20 +111,22 @@ def compile_cached(function: Callable[..., Any], signature: Any, key: str) -> An
     function.__qualname__ = (
         f"{function.__name__}_{key[:24]}"  # symbols of one process must not collide with loaded ones
     )
-    dispatcher = internal("numba").njit(error_model="numpy", nogil=True)(function)
+    dispatcher: Any = internal("numba").njit(error_model="numpy", nogil=True)(function)
     dispatcher._cache = _machine_code(key)
     dispatcher.compile(signature)
     dispatcher.disable_compile()
-    return dispatcher
+    made: Dispatcher = dispatcher
+    return made
 
 
-def part(function: Callable[..., Any], inline: bool = False) -> Any:
+def part(function: Callable[..., object], inline: bool = False) -> Dispatcher:
     """A function that is compiled as a part of others: no way in from Python, so less to compile."""
     options = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return internal("numba").njit(**options, forceinline=inline)(function)
+    made: Dispatcher = internal("numba").njit(**options, forceinline=inline)(function)
+    return made
 
 
-def _machine_code(key: str) -> Any:
+def _machine_code(key: str) -> object:
     """numba's view of our store: one entry, verified before it is unpickled."""
     caching, serialize = internal("numba.core.caching"), internal("numba.core.serialize")
     implementation = caching.CompileResultCacheImpl
@@ -126,18 +134,19 @@ def _machine_code(key: str) -> Any:
     class MachineCode(caching._Cache):  # type: ignore[misc, name-defined]
         cache_path = ""
 
-        def load_overload(self, sig: Any, target_context: Any) -> Any:
+        def load_overload(self, sig: Signature, target_context: Context) -> CompileResult | None:
             target_context.refresh()
             content = store().load(key)
             if content is None:
                 return None
             try:
-                return implementation.rebuild(self, target_context, pickle.loads(content))
+                found: CompileResult = implementation.rebuild(self, target_context, pickle.loads(content))
             except Exception as error:  # machine code of an incompatible numba build: any error may come out of it
                 say_once("rebuild", f"cached machine code could not be loaded ({type(error).__name__}); compiled anew")
                 return None
+            return found
 
-        def save_overload(self, sig: Any, data: Any) -> None:
+        def save_overload(self, sig: Signature, data: CompileResult) -> None:
             if data.library.has_dynamic_globals or data.lifted:
                 return
             store().save(key, serialize.dumps(implementation.reduce(self, data)))

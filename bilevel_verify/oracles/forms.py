@@ -44,7 +44,7 @@ def plain_oracle(source: Source) -> Oracle:
     function = define(source, plain_namespace(source))
     careful: list[Oracle] = []
 
-    def oracle(*arguments: Any) -> None:
+    def oracle(*arguments: list[float]) -> None:
         try:
             function(*arguments)
         except (ArithmeticError, ValueError):
@@ -74,7 +74,7 @@ def multiprecision_oracle(source: Source) -> Oracle:
     """The oracle on mpmath numbers, at the working precision of each call; NaN where it is not defined."""
     by_precision: dict[int, Oracle] = {}
 
-    def oracle(*arguments: Any) -> None:
+    def oracle(*arguments: Vector) -> None:
         import mpmath
 
         precision = mpmath.mp.prec
@@ -136,7 +136,7 @@ def exact_data_oracle(programs: Programs, field: str) -> Oracle:
         raise ParameterError(f"{field} sums over data: third derivatives of such sums exist in float64 only")
     sums, closed = programs.exact_data(which), multiprecision_oracle(programs.source(field))
 
-    def oracle(*arguments: Any) -> None:
+    def oracle(*arguments: Vector) -> None:
         *blocks, out = arguments
         z = [*blocks[0], *blocks[1]]
         closed(*arguments)

@@ -22,14 +22,20 @@ from bilevel_verify.oracles.compiling import internal
 from bilevel_verify.oracles.jit import compiled_as
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from llvmlite.ir import IRBuilder, Value
-    from numba.core.types import Type as NumbaType
-    from numba.core.typing.context import BaseContext
-    from numba.core.typing.templates import Signature
+
+    from bilevel_verify.oracles.toolkit import Context, Dispatcher, Intrinsic, NumbaType, Signature, Typed
 
 T = TypeVar("T")
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+E = TypeVar("E")
+F = TypeVar("F")
+G = TypeVar("G")
 
 
 class Vectors(NamedTuple):
@@ -61,7 +67,7 @@ def handed(array: np.ndarray) -> Numbers | Integers | Vectors:
 
 
 @compiled_as("bilevel_verify.oracles.handing:rows_by_name")
-def named(kind: type[T], block: Any) -> T:
+def named(kind: type[T], block: Sequence[object]) -> T:
     """The first rows (or numbers) of a block under the names of a ``NamedTuple``."""
     if block.__class__ is kind:
         return block
@@ -69,40 +75,40 @@ def named(kind: type[T], block: Any) -> T:
 
 
 @compiled_as("bilevel_verify.oracles.handing:rows_of_layer")
-def named_at(kind: type[T], block: Any, place: int) -> T:
+def named_at(kind: type[T], block: Sequence[Iterable[object]], place: int) -> T:
     """The rows of a layer of a block; each layer has as many rows as the ``NamedTuple`` has fields."""
     return kind(*block[place])
 
 
 @compiled_as("bilevel_verify.oracles.handing:row_at")
-def row(block: Any, place: int) -> Any:
+def row(block: Sequence[T], place: int) -> T:
     """A row of a block."""
     return block[place]
 
 
 @compiled_as("bilevel_verify.oracles.handing:address_call_2")
-def call_2(function: Any, a: Any, b: Any) -> int:
+def call_2(function: Callable[[A, B], int], a: A, b: B) -> int:
     """``function(a, b)``."""
-    return function(a, b)  # type: ignore[no-any-return]
+    return function(a, b)
 
 
 @compiled_as("bilevel_verify.oracles.handing:address_call_7")
-def call_7(function: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any) -> int:
+def call_7(function: Callable[[A, B, C, D, E, F, G], int], a: A, b: B, c: C, d: D, e: E, f: F, g: G) -> int:
     """``function(a, b, c, d, e, f, g)``."""
-    return function(a, b, c, d, e, f, g)  # type: ignore[no-any-return]
+    return function(a, b, c, d, e, f, g)
 
 
-def address_of(function: Any) -> int:
+def address_of(function: Dispatcher) -> int:
     """Where the machine code of a compiled function (one signature) begins; it stays there as long as the process."""
     (result,) = function.overloads.values()
     return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
 
 
-def entry_of(function: Any) -> Callable[..., Any]:
+def entry_of(function: Any) -> Callable[..., int]:
     """The way into a compiled function (one signature) past the choice of a signature, which costs 0.04 ms: for
     arguments of types that went in before."""
     (result,) = function.overloads.values()
-    entry: Callable[..., Any] = result.entry_point
+    entry: Callable[..., int] = result.entry_point
     return entry
 
 
@@ -120,17 +126,19 @@ def __getattr__(name: str) -> object:
     return makers[name]()
 
 
-def _row_type(block: Any) -> Any:
+def _row_type(block: NumbaType) -> NumbaType | None:
     """Type of what :func:`named` finds in a block; None if it is none."""
     types = internal("numba.core.types")
     kind = getattr(block, "instance_class", None)
     if kind is Numbers:
-        return types.float64
+        number: NumbaType = types.float64
+        return number
     rows: dict[Any, Any] = {Vectors: types.float64[::1], Integers: types.int64[::1]}
-    return rows.get(kind)
+    found: NumbaType | None = rows.get(kind)
+    return found
 
 
-def _entry(context: Any, builder: Any, element: Any, block: Any, place: Any) -> Any:
+def _entry(context: Context, builder: IRBuilder, element: NumbaType, block: Value, place: Value) -> Value:
     """The row, or the number, at a place of a block."""
     types, ir = internal("numba.core.types"), internal("llvmlite.ir")
     address = builder.extract_value(block, 0)
@@ -147,34 +155,38 @@ def _entry(context: Any, builder: Any, element: Any, block: Any, place: Any) -> 
     return found._getvalue()
 
 
-def _named_type(kind: Any, block: Any) -> Any:
+def _named_type(kind: NumbaType, block: NumbaType) -> NumbaType | None:
     """Type of the tuple of all rows; None where nothing can be named."""
     types, element = internal("numba.core.types"), _row_type(block)
     names = getattr(getattr(kind, "instance_class", None), "_fields", None)
-    return None if element is None or names is None else types.NamedUniTuple(element, len(names), kind.instance_class)
+    if element is None or names is None:
+        return None
+    found: NumbaType = types.NamedUniTuple(element, len(names), kind.instance_class)
+    return found
 
 
 @lru_cache(maxsize=1)
-def _rows_by_name() -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _rows_by_name() -> Intrinsic:
+    def generate(context: Context, builder: IRBuilder, signature: Signature, args: Sequence[Value]) -> Value:
         found = signature.return_type
         places = [context.get_constant(internal("numba.core.types").intp, i) for i in range(len(found))]
         rows = [_entry(context, builder, found.dtype, args[1], place) for place in places]
         return context.make_tuple(builder, found, rows)
 
     @internal("numba.extending").intrinsic  # type: ignore[untyped-decorator]
-    def rows_by_name(typing_context: BaseContext, kind: NumbaType, block: NumbaType) -> object:
+    def rows_by_name(typing_context: Context, kind: NumbaType, block: NumbaType) -> object:
         found = _named_type(kind, block)
         return None if found is None else (found(kind, block), generate)
 
-    return rows_by_name
+    made: Intrinsic = rows_by_name
+    return made
 
 
 @lru_cache(maxsize=1)
-def _rows_of_layer() -> Any:
+def _rows_of_layer() -> Intrinsic:
     types = internal("numba.core.types")
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context: Context, builder: IRBuilder, signature: Signature, args: Sequence[Value]) -> Value:
         found = signature.return_type
         first = builder.mul(args[2], context.get_constant(types.intp, len(found)))
         places = [builder.add(first, context.get_constant(types.intp, i)) for i in range(len(found))]
@@ -182,33 +194,35 @@ def _rows_of_layer() -> Any:
         return context.make_tuple(builder, found, rows)
 
     @internal("numba.extending").intrinsic  # type: ignore[untyped-decorator]
-    def rows_of_layer(typing_context: BaseContext, kind: NumbaType, block: NumbaType, place: NumbaType) -> object:
+    def rows_of_layer(typing_context: Context, kind: NumbaType, block: NumbaType, place: NumbaType) -> object:
         found = _named_type(kind, block)
         return None if found is None else (found(kind, block, types.intp), generate)
 
-    return rows_of_layer
+    made: Intrinsic = rows_of_layer
+    return made
 
 
 @lru_cache(maxsize=1)
-def _row_at() -> Any:
-    def generate(context: BaseContext, builder: IRBuilder, signature: Signature, args: Sequence[Value]) -> object:
+def _row_at() -> Intrinsic:
+    def generate(context: Context, builder: IRBuilder, signature: Signature, args: Sequence[Value]) -> object:
         return _entry(context, builder, signature.return_type, *args)
 
     @internal("numba.extending").intrinsic  # type: ignore[untyped-decorator]
-    def row_at(typing_context: BaseContext, block: NumbaType, place: NumbaType) -> object:
+    def row_at(typing_context: Context, block: NumbaType, place: NumbaType) -> object:
         element = _row_type(block)
         return None if element is None else (element(block, internal("numba.core.types").intp), generate)
 
-    return row_at
+    made: Intrinsic = row_at
+    return made
 
 
-def _called_at(address: Any, arguments: tuple[Any, ...]) -> Any:
+def _called_at(address: NumbaType, arguments: tuple[NumbaType, ...]) -> Typed | None:
     """Type and code of a call of a function from the arguments to an integer, in numba's own calling convention."""
     types, cgutils, ir = internal("numba.core.types"), internal("numba.core.cgutils"), internal("llvmlite.ir")
     if not isinstance(address, types.Integer):
         return None
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context: Context, builder: IRBuilder, signature: Signature, args: Sequence[Value]) -> Value:
         convention = context.call_conv
         kind = convention.get_function_type(types.int64, signature.args[1:])
         function = builder.inttoptr(args[0], ir.PointerType(kind))
@@ -221,19 +235,20 @@ def _called_at(address: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _address_call_2() -> Any:
+def _address_call_2() -> Intrinsic:
     @internal("numba.extending").intrinsic  # type: ignore[untyped-decorator]
-    def at_address(typing_context: BaseContext, address: NumbaType, a: NumbaType, b: NumbaType) -> object:
+    def at_address(typing_context: Context, address: NumbaType, a: NumbaType, b: NumbaType) -> object:
         return _called_at(address, (a, b))
 
-    return at_address
+    made: Intrinsic = at_address
+    return made
 
 
 @lru_cache(maxsize=1)
-def _address_call_7() -> Any:
+def _address_call_7() -> Intrinsic:
     @internal("numba.extending").intrinsic  # type: ignore[untyped-decorator]
     def at_address(
-        typing_context: BaseContext,
+        typing_context: Context,
         address: NumbaType,
         a: NumbaType,
         b: NumbaType,
@@ -245,4 +260,5 @@ def _address_call_7() -> Any:
     ) -> object:
         return _called_at(address, (a, b, c, d, e, f, g))
 
-    return at_address
+    made: Intrinsic = at_address
+    return made

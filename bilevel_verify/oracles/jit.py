@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterator
 from dis import get_instructions
 from importlib import import_module
 from types import CodeType, FunctionType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bilevel_verify.oracles.compiling import compile_cached, digest_of, part
+
+if TYPE_CHECKING:
+    from bilevel_verify.oracles.toolkit import Dispatcher, NumbaType, Signature
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -49,7 +52,7 @@ def compiled_as(replacement: object) -> Callable[[F], F]:
     return mark
 
 
-def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
+def compiled(function: Callable[..., object], signature: Signature | None = None) -> Dispatcher:
     """The numba twin of a marked function.
 
     Parameters
@@ -71,10 +74,11 @@ def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
             _TWINS[key] = compile_cached(
                 twin, signature, digest_of("loop", place, str(signature), arguments, code_digest(function))
             )
-    return _TWINS[key]
+    twin_of: Dispatcher = _TWINS[key]
+    return twin_of
 
 
-def _layout(kind: Any) -> str:
+def _layout(kind: NumbaType) -> str:
     """Names and order of the fields of a named tuple's type, which its text leaves out."""
     if not hasattr(kind, "instance_class"):
         return ""
@@ -82,7 +86,7 @@ def _layout(kind: Any) -> str:
     return f"{kind.instance_class.__name__}{kind.instance_class._fields}{inside}"
 
 
-def code_digest(function: Callable[..., Any]) -> str:
+def code_digest(function: Callable[..., object]) -> str:
     """SHA-256 of everything that decides what a marked function does: its code, that of all marked functions below it,
     the values of the plain constants that they use, and the fields of their named tuples."""
     digest = hashlib.sha256()
@@ -91,15 +95,15 @@ def code_digest(function: Callable[..., Any]) -> str:
     return digest.hexdigest()
 
 
-def _everything_below(function: Any, seen: set[Any]) -> Iterator[str]:
-    if function in seen:
+def _everything_below(function: Callable[..., object], seen: set[Callable[..., object]]) -> Iterator[str]:
+    if function in seen or not isinstance(function, FunctionType):
         return
     seen.add(function)
     place = f"{function.__module__}.{function.__qualname__}"
     yield f"function {place} {_code_text(function.__code__)} {function.__defaults__!r}"
     for name in sorted(_names(function.__code__)):
         value = function.__globals__.get(name)
-        if _is_marked(value):
+        if isinstance(value, FunctionType) and _is_marked(value):
             yield from _everything_below(value, seen)
         elif isinstance(value, bool | int | float | str | tuple):
             yield f"constant {name} {value!r}"

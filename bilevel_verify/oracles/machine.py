@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.oracles.calling import from_python
 from bilevel_verify.oracles.compiling import internal
@@ -12,12 +12,19 @@ from bilevel_verify.oracles.convention import EVALUATIONS
 from bilevel_verify.oracles.notices import say_once
 from bilevel_verify.oracles.store import store
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-def oracle_signature(field: str) -> Any:
+    from bilevel_verify.oracles.toolkit import Library, Signature
+
+
+def oracle_signature(field: str) -> Signature:
     """numba signature of an oracle: raw pointers, three or four."""
     types = internal("numba.core.types")
     pointer = types.CPointer(types.float64)
-    return types.void(*[pointer] * (3 if field in EVALUATIONS else 4))
+    found: Signature = types.void(*[pointer] * (3 if field in EVALUATIONS else 4))
+    return found
 
 
 class CompiledOracle(int):
@@ -32,13 +39,13 @@ class CompiledOracle(int):
     entry: Any
 
     @classmethod
-    def of(cls, library: Any, symbol: str, field: str) -> CompiledOracle:
+    def of(cls, library: Library, symbol: str, field: str) -> CompiledOracle:
         """The oracle of a symbol in a compiled library."""
         oracle = cls(library.get_pointer_to_function(symbol))
         oracle.field, oracle.keep, oracle.address, oracle.entry = field, library, int(oracle), None
         return oracle
 
-    def __call__(self, *arrays: Any) -> None:
+    def __call__(self, *arrays: NDArray[np.float64]) -> None:
         if self.entry is None:
             self.entry = from_python(3 if self.field in EVALUATIONS else 4)
         self.entry(self.address, *arrays)

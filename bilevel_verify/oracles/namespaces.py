@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.atoms import kernels as atom_kernels
 from bilevel_verify.language.elementary import ELEMENTARY, TRANSCENDENTAL
@@ -15,6 +15,13 @@ from bilevel_verify.numbers import binary
 from bilevel_verify.numbers.kernels import mp_constant, nearest_float
 from bilevel_verify.oracles.compiling import part
 from bilevel_verify.symbolic.generate import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llvmlite.ir import IRBuilder, Value
+
+    from bilevel_verify.oracles.toolkit import Context, Dispatcher, NumbaType, Signature, Typed
 
 FUNCTIONS = (*TRANSCENDENTAL, "log1p", "sqrt")
 """Functions of one argument that lowered programs call."""
@@ -163,7 +170,7 @@ def njit_namespace(source: Source) -> dict[str, Any]:
 
 
 @cache
-def _compiled_helper(name: str) -> Any:
+def _compiled_helper(name: str) -> Dispatcher:
     return part(_float_base()[name])
 
 
@@ -174,12 +181,12 @@ def stack_zeros() -> Any:
     ir, cgutils, types, extending, arrays = (import_module(place) for place in places)
 
     @extending.intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
-    def zeros(typing_context: Any, count: Any) -> Any:
+    def zeros(typing_context: Context, count: NumbaType) -> Typed | None:
         if not isinstance(count, types.IntegerLiteral):
             return None
         array_type = types.Array(types.float64, 1, "C")
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def generate(context: Context, builder: IRBuilder, signature: Signature, args: Sequence[Value]) -> Value:
             length = count.literal_value
             memory = cgutils.alloca_once(builder, ir.ArrayType(ir.DoubleType(), length))
             builder.store(ir.Constant(ir.ArrayType(ir.DoubleType(), length), None), memory)

@@ -14,7 +14,7 @@ from bilevel_verify.problems.problem import Problem
 
 if TYPE_CHECKING:
     import mpmath
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 DISTURBANCE = "1e-30"
 """How far off disturbed numbers are at least, in units of their size, of 1 where that is less."""
@@ -30,15 +30,21 @@ class PreciseOracles(Oracles):
         super().__init__(problem, compiled=False, budget=budget)
         self._exact: dict[str, Callable[..., None]] = {}
 
-    def value_f(self, x: Any, y: Any = ()) -> Any:
+    def value_f(self, x: ArrayLike, y: ArrayLike = ()) -> mpmath.mpf:
         """f(x, y)."""
         return self._ask("value_f", x, y)[0]
 
-    def value_g(self, x: Any, y: Any = ()) -> Any:
+    def value_g(self, x: ArrayLike, y: ArrayLike = ()) -> mpmath.mpf:
         """g(x, y)."""
         return self._ask("value_g", x, y)[0]
 
-    def _ask(self, field: str, x: Any, y: Any, v: Any | None = None) -> Any:
+    def _ask(
+        self,
+        field: str,
+        x: ArrayLike,
+        y: ArrayLike,
+        v: ArrayLike | None = None,
+    ) -> Any:
         import mpmath
 
         lengths = self.programs.ranges
@@ -56,7 +62,13 @@ class PreciseOracles(Oracles):
 class DisturbedOracles(PreciseOracles):
     """The same, each answer off by less than floats of any kind resolve: a solver that rounds does not notice."""
 
-    def _ask(self, field: str, x: Any, y: Any, v: Any | None = None) -> Any:
+    def _ask(
+        self,
+        field: str,
+        x: ArrayLike,
+        y: ArrayLike,
+        v: ArrayLike | None = None,
+    ) -> Any:
         return off(super()._ask(field, x, y, v), int(self.counts_array.sum()))
 
 
@@ -68,8 +80,8 @@ def off(numbers: Sequence[mpmath.mpf] | NDArray[np.object_], turn: int) -> NDArr
     return np.array([number + step * (place + 1) * max(1, abs(number)) for place, number in enumerate(numbers)], object)
 
 
-def _numbers(value: Sequence[float | mpmath.mpf], length: int, name: str) -> list[float | mpmath.mpf]:
-    entries = list(value)
+def _numbers(value: ArrayLike, length: int, name: str) -> list[float | mpmath.mpf]:
+    entries = list(np.asarray(value, dtype=object))
     if len(entries) != length:
         raise ParameterError(f"{name} has {len(entries)} entries; the problem has {length}")
     return entries

@@ -105,7 +105,7 @@ class Picture(Figure):
             raise InputError(f"{target}: {error.strerror or error}: choose another file") from None
         return target
 
-    def _print(self, target: Any, kind: str) -> None:
+    def _print(self, target: Path | io.StringIO, kind: str) -> None:
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
         with rc_context(_PAPER):
             self.savefig(target, format=kind, metadata=undated, dpi=160)

@@ -43,7 +43,7 @@ class _Rewriter:
         return found
 
 
-def _rule(node: object) -> Any:
+def _rule(node: object) -> sympy.Expr:
     if isinstance(node, sympy.log):
         return _logarithm(node)
     if isinstance(node, sympy.Add):

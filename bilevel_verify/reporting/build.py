@@ -8,14 +8,17 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
+from bilevel_verify.campaign.answers import Document, Plain, RestoredAnswer
 from bilevel_verify.campaign.cell import canonical, digest
 from bilevel_verify.campaign.records import answer_of, restore
 from bilevel_verify.campaign.store import Failure, Store
 from bilevel_verify.checks.verdicts.counting import Count, in_order, is_new_refutation
+from bilevel_verify.checks.verdicts.verdict import Row, RowRecord
 from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.reporting.cards import paper_records
+from bilevel_verify.reporting.document import MatrixCell, ProblemEntry, ReportDocument, RunEntry, Summary
 from bilevel_verify.reporting.plots import plot_records
 from bilevel_verify.reporting.profiles import profile_records
 from bilevel_verify.reporting.words import LOOKS
@@ -23,7 +26,7 @@ from bilevel_verify.reporting.words import LOOKS
 if TYPE_CHECKING:
     from bilevel_verify.problems.problem import Problem
 
-Json = dict[str, Any]
+Kept = TypeVar("Kept", RowRecord, RunEntry)
 SCHEMA_NAME = "bilevel-verify-report-1"
 SHOWN_ROWS = 20_000
 """More rows than this are not carried in the page: the worst 500 are, with the aggregates; all lie in an export."""
@@ -32,8 +35,12 @@ REASONS = {"time": "budget", "memory": "budget", "crashed": "error", "error": "e
 
 
 def document_of(
-    verifications: Sequence[Verification], *, title: str = "Verification report", command: str = "", problems: Any = ()
-) -> Json:
+    verifications: Sequence[Verification],
+    *,
+    title: str = "Verification report",
+    command: str = "",
+    problems: Sequence[Problem | None] = (),
+) -> ReportDocument:
     """The report document of some verifications.
 
     Parameters
@@ -59,21 +66,21 @@ def document_of_store(
     title: str = "Verification report",
     command: str = "",
     failures: Iterable[Failure] = (),
-) -> Json:
+) -> ReportDocument:
     """The report document of stored answers (of ``keys``, or all)."""
-    documents: dict[str, Json] = {}
+    documents: dict[str, Document] = {}
     seconds = 0.0
 
-    def document(reference: str) -> Json:
+    def document(reference: str) -> Document:
         if reference not in documents:
             documents[reference] = store.document(reference)
         return documents[reference]
 
-    def answers() -> Iterator[Json]:
+    def answers() -> Iterator[RestoredAnswer]:
         nonlocal seconds
         for stored in store.cells(keys):
             seconds += stored.seconds
-            yield restore(stored.answer, document) | {"cell": stored.cell}
+            yield restore(stored.answer, document, stored.cell)
 
     made = build(answers(), title=title, command=command, failures=failures)
     made["summary"]["seconds"] = round(seconds, 3)
@@ -81,15 +88,20 @@ def document_of_store(
 
 
 def build(
-    answers: Iterable[Json], *, title: str, command: str, seconds: float = 0.0, failures: Iterable[Failure] = ()
-) -> Json:
+    answers: Iterable[RestoredAnswer],
+    *,
+    title: str,
+    command: str,
+    seconds: float = 0.0,
+    failures: Iterable[Failure] = (),
+) -> ReportDocument:
     """Put a document together from answers whose shared parts are restored."""
     from bilevel_verify.campaign.fingerprint import versions
 
     recorder = RowRecorder()
-    hypotheses: dict[str, Json] = {}
-    runs: dict[str, Json] = {}
-    problems: dict[str, Json] = {}
+    hypotheses: dict[str, RowRecord] = {}
+    runs: dict[str, RunEntry] = {}
+    problems: dict[str, ProblemEntry] = {}
     cells = 0
     for answer in answers:
         cells += 1
@@ -107,7 +119,7 @@ def build(
         "command": command,
         "created": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "versions": versions(),
-        "summary": recorder.summary() | {"cells": cells + len(lost), "seconds": round(seconds, 3)},
+        "summary": recorder.summary(cells + len(lost), round(seconds, 3)),
         "matrix": recorder.matrix(),
         "rows": rows,
         "hypotheses": list(hypotheses.values()),
@@ -130,12 +142,12 @@ class RowRecorder:
     """
 
     def __init__(self) -> None:
-        self._rows: list[Json] = []
+        self._rows: list[RowRecord] = []
         self._cells: dict[tuple[str, str, str | None], Count] = {}
         self._newly = self._known = self._total = 0
         self._methods: set[str] = set()
 
-    def add(self, rows: Iterable[Json]) -> None:
+    def add(self, rows: Iterable[RowRecord]) -> None:
         """Count some rows and keep them for now."""
         for row in rows:
             place = (row["paper"] or "", row["statement"] or "", row["problem"])
@@ -148,11 +160,11 @@ class RowRecorder:
         if len(self._rows) > 2 * SHOWN_ROWS:
             self._rows = spread(self._rows)
 
-    def rows(self) -> list[Json]:
+    def rows(self) -> list[RowRecord]:
         """The rows that are shown."""
         return self._rows if self._total <= SHOWN_ROWS else spread(self._rows)
 
-    def summary(self) -> Json:
+    def summary(self, cells: int = 0, seconds: float = 0.0) -> Summary:
         """Counts for the top of the page and the terminal; ``holds`` is always split by certainty.
 
         ``verdicts`` counts rows that judge a relation; rows of units and the like are ``apart``.
@@ -161,6 +173,8 @@ class RowRecorder:
         for count in self._cells.values():
             total.update(count)
         return {
+            "cells": cells,
+            "seconds": seconds,
             "rows": self._total,
             **total.to_dict(),
             "newly_refuted": self._newly,
@@ -171,7 +185,7 @@ class RowRecorder:
             "methods": len(self._methods),
         }
 
-    def matrix(self) -> list[Json]:
+    def matrix(self) -> list[MatrixCell]:
         """Counts for every statement and problem (None: the statement as a whole).
 
         ``verdicts`` is what the cell shows: relations as printed, or marked ones where none is judged as printed.
@@ -179,44 +193,50 @@ class RowRecorder:
         found = []
         for paper, statement, problem in sorted(self._cells, key=lambda place: (*place[:2], place[2] or "")):
             count = self._cells[paper, statement, problem]
-            more = {key: value for key, value in count.to_dict().items() if key in ("as_printed", "marked", "apart")}
-            place = {"paper": paper, "statement": statement, "problem": problem}
-            found.append(place | {"verdicts": in_order(count.summed_up)} | more)
+            told = count.to_dict()
+            cell: MatrixCell = {
+                "paper": paper,
+                "statement": statement,
+                "problem": problem,
+                "verdicts": in_order(count.summed_up),
+                "as_printed": told["as_printed"],
+                "marked": told["marked"],
+                "apart": told["apart"],
+            }
+            found.append(cell)
         return found
 
 
-def summary_of(rows: Iterable[Json]) -> Json:
+def summary_of(rows: Iterable[RowRecord]) -> Summary:
     """The summary of some rows."""
     recorder = RowRecorder()
     recorder.add(rows)
     return recorder.summary()
 
 
-def badness(row: Json) -> tuple[int, float]:
+def badness(row: RowRecord) -> tuple[int, float]:
     """Most serious first, then by the smallest margin."""
     margin = row["margin"] if isinstance(row["margin"], int | float) else float("inf")
     return LOOKS[row["verdict"]].rank, margin
 
 
-def worst_rows(rows: Sequence[Json], count: int = WORST_ROWS) -> list[Json]:
+def worst_rows(rows: Sequence[RowRecord], count: int = WORST_ROWS) -> list[RowRecord]:
     """The most serious rows, those with the smallest margin first."""
     return heapq.nsmallest(count, rows, key=badness) if count < len(rows) else sorted(rows, key=badness)
 
 
-def spread(rows: Sequence[Json]) -> list[Json]:
+def spread(rows: Sequence[RowRecord]) -> list[RowRecord]:
     """The worst rows, and the worst one of every claim on every problem with every verdict."""
     ordered = sorted(rows, key=badness)
-    kept: dict[tuple[Any, ...], Json] = {}
+    kept: dict[tuple[str | None, ...], RowRecord] = {}
     for row in ordered:
-        kept.setdefault(tuple(row[k] for k in ("paper", "statement", "claim", "problem", "verdict")), row)
+        kept.setdefault((row["paper"], row["statement"], row["claim"], row["problem"], row["verdict"]), row)
     chosen = {id(r): r for r in [*ordered[:WORST_ROWS], *list(kept.values())[: SHOWN_ROWS // 2]]}
     return list(chosen.values())
 
 
-def failure_row(failure: Failure) -> Json:
+def failure_row(failure: Failure) -> RowRecord:
     """A cell that ended without an answer, as a row: nothing is hidden from the reader."""
-    from bilevel_verify.checks.verdicts.verdict import Row
-
     statement = failure.cell.get("statement") or failure.cell.get("card") or ""
     paper, _, name = statement.rpartition("/")
     row = Row(
@@ -233,51 +253,102 @@ def failure_row(failure: Failure) -> Json:
     return row.to_dict()
 
 
-def _remember_problem(problems: dict[str, Json], answer: Json) -> None:
+def _remember_problem(problems: dict[str, ProblemEntry], answer: RestoredAnswer) -> None:
     """Keep one record a problem name, with the constants and truths of its first answer that has them."""
     name = answer.get("problem")
     if not name:
         return
-    record = answer.get("problem_record") or {}
-    known = problems.setdefault(name, blank_problem(name))
-    for field, value in record.items():
-        if known.get(field) in (None, "", {}, []):
-            known[field] = value
-    for field in ("constants", "truth"):
-        for letter, value in (answer.get(field) or {}).items():
-            known[field].setdefault(letter, value)
-    known["name"] = name
+    blank = blank_problem(name)
+    known = problems.get(name, blank)
+    record = answer.get("problem_record")
+    if record is not None:
+        known = _filled(known, {**blank, **record})
+    problems[name] = known
+    for mine, found in ((known["constants"], answer.get("constants")), (known["truth"], answer.get("truth"))):
+        for letter, value in (found or {}).items():
+            mine.setdefault(letter, value)
     for parameters in answer.get("parameters") or []:
-        entry = {"statement": answer.get("statement"), **parameters}
+        entry: dict[str, Plain] = {"statement": answer.get("statement"), **parameters}
         if entry not in known["parameters"] and len(known["parameters"]) < 60:
             known["parameters"].append(entry)
 
 
-def blank_problem(name: str) -> Json:
+def blank_problem(name: str) -> ProblemEntry:
     """The record of a problem of which nothing but the name is known; the same fields as a full one."""
-    texts = dict.fromkeys(("title", "kind", "source", "note", "hash"), "")
-    none = dict.fromkeys(("f", "g", "feasible", "dx", "dy"), None)
-    tables: Json = {field: {} for field in ("text", "domain", "knobs", "known", "data", "constants", "truth")}
-    return {"name": name, "x": [], "y": [], "parameters": []} | texts | none | tables
+    return {
+        "name": name,
+        "title": "",
+        "kind": "",
+        "source": "",
+        "note": "",
+        "hash": "",
+        "f": None,
+        "g": None,
+        "feasible": None,
+        "dx": None,
+        "dy": None,
+        "x": [],
+        "y": [],
+        "text": {},
+        "domain": {},
+        "knobs": {},
+        "known": {},
+        "data": {},
+        "constants": {},
+        "truth": {},
+        "parameters": [],
+    }
 
 
-def _remember(known: dict[str, Json], records: Iterable[Json]) -> None:
+def _filled(known: ProblemEntry, record: ProblemEntry) -> ProblemEntry:
+    """What is known of a problem, its empty fields from another record of it."""
+    return {
+        **known,
+        "title": known["title"] or record["title"],
+        "kind": known["kind"] or record["kind"],
+        "source": known["source"] or record["source"],
+        "note": known["note"] or record["note"],
+        "hash": known["hash"] or record["hash"],
+        "f": known["f"] or record["f"],
+        "g": known["g"] or record["g"],
+        "feasible": known["feasible"] or record["feasible"],
+        "dx": record["dx"] if known["dx"] is None else known["dx"],
+        "dy": record["dy"] if known["dy"] is None else known["dy"],
+        "x": known["x"] or record["x"],
+        "y": known["y"] or record["y"],
+        "text": known["text"] or record["text"],
+        "domain": known["domain"] or record["domain"],
+        "knobs": known["knobs"] or record["knobs"],
+        "known": known["known"] or record["known"],
+        "data": known["data"] or record["data"],
+    }
+
+
+def _remember(known: dict[str, Kept], records: Iterable[Kept]) -> None:
     """Keep distinct records, up to a number that a page can carry."""
     for record in records:
         if len(known) < SHOWN_ROWS // 4:
             known.setdefault(canonical(record), record)
 
 
-def _placed_runs(answer: Json) -> list[Json]:
+def _placed_runs(answer: RestoredAnswer) -> list[RunEntry]:
     """The runs of an answer with what its cell varied: start, knobs, letters given by hand, number of the seed."""
     cell = answer.get("cell") or {}
     given = {k: v for k, v in (cell.get("parameters") or {}).items() if isinstance(v, int | float)}
-    place = {"statement": answer.get("statement"), "x0": cell.get("x0"), "given": given}
-    place |= {"knobs": cell.get("knobs") or {}, "replicate": cell.get("replicate") or 0}
-    return [run | place for run in answer.get("runs") or []]
+    return [
+        {
+            **run,
+            "statement": answer.get("statement"),
+            "x0": cell.get("x0"),
+            "given": given,
+            "knobs": cell.get("knobs") or {},
+            "replicate": cell.get("replicate") or 0,
+        }
+        for run in answer.get("runs") or []
+    ]
 
 
-def _order(row: Json) -> tuple[float | str, ...]:
+def _order(row: RowRecord) -> tuple[float | str, ...]:
     """Worst first within a statement on a problem; statements and problems by name."""
     margin = row["margin"] if isinstance(row["margin"], int | float) else float("inf")
     look = LOOKS.get(row["verdict"])

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from bilevel_verify.checks.verdicts.counting import Count, in_order
-from bilevel_verify.checks.verdicts.verdict import related
+from bilevel_verify.checks.verdicts.verdict import RowRecord, related
 from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.reporting.document import (
+    AlgorithmRecord,
+    ClaimRecord,
+    CoverageRecord,
+    PaperRecord,
+    ParameterRecord,
+    RefutedRecord,
+    StatementRecord,
+)
 from bilevel_verify.theorems.origins import ours_of
 
 if TYPE_CHECKING:
-    from bilevel_verify.theorems.card import Algorithm, Card, Claim, Statement
-    from bilevel_verify.theorems.card_parts import Condition, Expression, Link, Refuted
-
-Json = dict[str, Any]
-SHOWN = ("printed", "stated", "marks", "added", "origins")
+    from bilevel_verify.theorems.card import Algorithm, Card, Claim, Entry
+    from bilevel_verify.theorems.card_parts import Condition, Definition, Expression, Link, Refuted
 
 
-def paper_records(rows: Sequence[Json]) -> list[Json]:
+def paper_records(rows: Sequence[RowRecord]) -> list[PaperRecord]:
     """One record a paper that occurs in the rows, its statements in the order of the card.
 
     A paper without a readable card (a user's card that has moved, say) is recorded by what its rows say.
@@ -28,7 +34,7 @@ def paper_records(rows: Sequence[Json]) -> list[Json]:
     ]
 
 
-def _paper(key: str, rows: Sequence[Json]) -> Json:
+def _paper(key: str, rows: Sequence[RowRecord]) -> PaperRecord:
     from bilevel_verify.theorems import load_card
 
     try:
@@ -58,23 +64,42 @@ def _paper(key: str, rows: Sequence[Json]) -> Json:
     }
 
 
-def _bare_statement(key: str, name: str, rows: Sequence[Json]) -> Json:
+def _bare_statement(key: str, name: str, rows: Sequence[RowRecord]) -> StatementRecord:
     claims = {r["claim"]: r for r in reversed(rows) if r["statement"] == name and r["claim"]}
     shown = [_claim_of_row(claims[c]) for c in dict.fromkeys(r["claim"] for r in rows if r["claim"] in claims)]
-    blank: Json = dict.fromkeys(("source", "title", "text", "note"), "")
-    blank |= {field: [] for field in ("printed", "stated", "marks", "added", "origins", "parsed", "where", "assumes")}
-    more: Json = {"parameters": [], "refuted": None, "method": "", "algorithm": ""}
-    return {"name": f"{key}/{name}", "id": name, "kind": "statement", "claims": shown, **blank, **more}
+    return {
+        "name": f"{key}/{name}",
+        "id": name,
+        "kind": "statement",
+        "claims": shown,
+        "source": "",
+        "title": "",
+        "text": "",
+        "note": "",
+        "printed": [],
+        "stated": [],
+        "marks": [],
+        "added": [],
+        "origins": [],
+        "parsed": [],
+        "where": [],
+        "assumes": [],
+        "parameters": [],
+        "refuted": None,
+        "method": "",
+        "algorithm": "",
+    }
 
 
-def _claim_of_row(row: Json) -> Json:
+def _claim_of_row(row: RowRecord) -> ClaimRecord:
     """A claim as one of its rows has it."""
+    stated = row.get("stated")
     text = f"{row['left'] or ''} {related(row['right'], row.get('details'))}".strip()
     return bare_claim(
         row["claim"],
         over=row.get("kind") or "",
         printed=[row["printed"]] if row["printed"] else [],
-        stated=[row["stated"]] if row.get("stated") else [],
+        stated=[stated] if stated else [],
         reading=row.get("reading") or "",
         parsed=[_typeset(text)] if text else [],
         text=[text] if text else [],
@@ -91,11 +116,39 @@ def _typeset(text: str) -> str:
         return rf"\text{{{text}}}"
 
 
-def bare_claim(name: str | None, **fields: object) -> Json:
+class Told(TypedDict, total=False):
+    """What a row tells about its claim."""
+
+    over: str
+    reading: str
+    printed: list[str]
+    stated: list[str]
+    parsed: list[str]
+    text: list[str]
+
+
+def bare_claim(name: str | None, **told: Unpack[Told]) -> ClaimRecord:
     """A claim of which no card tells more than its name; the same fields as one from a card."""
-    texts = dict.fromkeys(("over", "source", "reading", "change", "why", "note"), "")
-    lists: Json = {field: [] for field in (*SHOWN, "parsed", "text", "for", "where")}
-    return {"id": name, "as_printed": True, "refuted": None} | texts | lists | fields
+    return {
+        "id": name,
+        "as_printed": True,
+        "refuted": None,
+        "over": told.get("over", ""),
+        "source": "",
+        "reading": told.get("reading", ""),
+        "change": "",
+        "why": "",
+        "note": "",
+        "printed": told.get("printed", []),
+        "stated": told.get("stated", []),
+        "marks": [],
+        "added": [],
+        "origins": [],
+        "parsed": told.get("parsed", []),
+        "text": told.get("text", []),
+        "for": [],
+        "where": [],
+    }
 
 
 def display_of(card: Card) -> dict[str, str]:
@@ -104,7 +157,7 @@ def display_of(card: Card) -> dict[str, str]:
     return display | {name: spec.display for name, spec in card.functions.items() if spec.display}
 
 
-def entry_record(card: Card, entry: Any) -> Json:
+def entry_record(card: Card, entry: Entry) -> StatementRecord:
     """One numbered item: what is printed, what was understood (as LaTeX), and the text it was read from."""
     display = display_of(card)
     return {
@@ -144,7 +197,7 @@ def _all_claims(claims: Sequence[Claim]) -> list[Claim]:
     return found
 
 
-def _claim(claim: Claim, display: Mapping[str, str]) -> Json:
+def _claim(claim: Claim, display: Mapping[str, str]) -> ClaimRecord:
     return {
         "id": claim.id,
         "over": claim.over,
@@ -167,7 +220,7 @@ def _claim(claim: Claim, display: Mapping[str, str]) -> Json:
     }
 
 
-def _refuted(refuted: Refuted | None) -> Json | None:
+def _refuted(refuted: Refuted | None) -> RefutedRecord | None:
     return None if refuted is None else {"since": refuted.since, "why": refuted.why, "at": refuted.at}
 
 
@@ -188,10 +241,12 @@ def _latex(expression: Expression | Condition, display: Mapping[str, str]) -> st
         return rf"\text{{{expression.text}}}"
 
 
-def _parameters(card: Card, entry: Statement, display: Mapping[str, str]) -> list[Json]:
+def _parameters(card: Card, entry: Entry, display: Mapping[str, str]) -> list[ParameterRecord]:
     """Letters that the statement prescribes, from its own parameters and from its settings."""
-    found: list[Json] = []
-    named: list[tuple[str, Any, Any]] = [("", getattr(entry, "parameters", {}), ())]
+    found: list[ParameterRecord] = []
+    named: list[tuple[str, Mapping[str, Definition], Sequence[Condition]]] = [
+        ("", getattr(entry, "parameters", {}), ())
+    ]
     for name in getattr(entry, "settings", ()):
         settings = card.settings.get(name)
         if settings is not None:
@@ -218,7 +273,7 @@ def _letter(name: str) -> str:
     return letter_latex(name)
 
 
-def _algorithm(algorithm: Algorithm, display: Mapping[str, str]) -> Json:
+def _algorithm(algorithm: Algorithm, display: Mapping[str, str]) -> AlgorithmRecord:
     return {
         "id": algorithm.id,
         "source": algorithm.source,
@@ -232,7 +287,7 @@ def _algorithm(algorithm: Algorithm, display: Mapping[str, str]) -> Json:
     }
 
 
-def coverage(card: Card, rows: Sequence[Json]) -> list[Json]:
+def coverage(card: Card, rows: Sequence[RowRecord]) -> list[CoverageRecord]:
     """What was decided about every numbered item of a card: its rows by kind of check and by verdict, or why none.
 
     ``checks`` names the kinds of check that the item gives rise to, ``by_check`` counts the verdicts of each kind that
@@ -243,7 +298,7 @@ def coverage(card: Card, rows: Sequence[Json]) -> list[Json]:
     found: dict[str, dict[str, Count]] = {}
     for row in rows:
         found.setdefault(row["statement"] or "", {}).setdefault(row["kind"], Count()).add(row)
-    table = []
+    table: list[CoverageRecord] = []
     for entry in card.entries.values():
         kinds = found.get(entry.id, {})
         total = Count()

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-Json = dict[str, Any]
+from bilevel_verify.reporting.document import ControlRecord, Detection
+
 DATA = "detection-matrix.json"
 MOST_CONTROLS = 1000
 MISSED = "-"
 
 
-def detection_record(folder: str | Path) -> Json | None:
+def detection_record(folder: str | Path) -> Detection | None:
     """The matrix that lies in a folder, arranged for the page; None where there is none or it has another form."""
     try:
         data = json.loads((Path(folder) / DATA).read_text(encoding="utf-8"))
@@ -26,12 +27,12 @@ def detection_record(folder: str | Path) -> Json | None:
         return None
 
 
-def arranged(data: Mapping[str, Any]) -> Json:
+def arranged(data: Mapping[str, Any]) -> Detection:
     """The matrix as lines: ``headline``, ``assertions`` (columns) and ``controls`` with a mark for each of them."""
     controls = data["controls"][:MOST_CONTROLS]
     assertions = list(dict.fromkeys(str(a) for c in controls for row in c["cells"].values() for a in row))
     headline = [f"{name}: {int(p['caught'])} of {int(p['of'])} caught" for name, p in data["profiles"].items()]
-    rows = [
+    rows: list[ControlRecord] = [
         {
             "name": str(c["name"]),
             "protocol": str(c["protocol"]),

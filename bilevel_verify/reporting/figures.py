@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.files import slug
+from bilevel_verify.reporting.document import Plot, ProfilePlot, ReportDocument
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Json = dict[str, Any]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 MARKS = ("o", "s", "D", "^")
 MOST_FIGURES = 100
 
 
-def write_figures(document: Json, folder: Path) -> list[Path]:
+def write_figures(document: ReportDocument, folder: Path) -> list[Path]:
     """Write every plot as ``NAME.svg`` and ``NAME.pdf``; returns the files. Text stays text, dates are left out."""
-    plots = [*document["plots"][:MOST_FIGURES], *document["profiles"]]
+    plots: list[Plot | ProfilePlot] = [*document["plots"][:MOST_FIGURES], *document["profiles"]]
     if not plots:
         return []
     from matplotlib import rc_context
@@ -43,13 +43,13 @@ def write_figures(document: Json, folder: Path) -> list[Path]:
     return written
 
 
-def _title_words(plot: Json) -> list[str | None]:
+def _title_words(plot: Plot | ProfilePlot) -> list[str | None]:
     if "name" in plot:
         return [plot["name"]]
     return [plot["statement"], plot["problem"], plot["method"], plot["claim"], plot["x_label"]]
 
 
-def _figure(plot: Json) -> Figure:
+def _figure(plot: Plot | ProfilePlot) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.6, 3.2), layout="constrained")
@@ -66,7 +66,7 @@ def _figure(plot: Json) -> Figure:
             colour, mark = COLOURS[number % len(COLOURS)], MARKS[number % len(MARKS)]
             axes.plot(x, y, marker=mark, color=colour, label=line["name"], markersize=4, linewidth=1.2)
     axes.set(xscale="log", yscale="linear" if profile else "log", xlabel=plot["x_label"], ylabel=plot["y_label"])
-    axes.set_title(plot["name"] if profile else f"{plot['statement']} on {plot['problem']}", fontsize=9)
+    axes.set_title(plot["name"] if "name" in plot else f"{plot['statement']} on {plot['problem']}", fontsize=9)
     axes.grid(True, which="major", linewidth=0.4, alpha=0.5)
     axes.legend(fontsize=7, frameon=False)
     return figure

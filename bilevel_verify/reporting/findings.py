@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from bilevel_verify.checks.verdicts.verdict import RowRecord
+from bilevel_verify.reporting.document import StatementRecord
+from bilevel_verify.reporting.page import Line, OpenReason, RefutedLine, Wrong
 from bilevel_verify.reporting.words import SUMMARY_ORDER, number
 
-Json = dict[str, Any]
 BROKEN = ("refuted", "inconsistent")
 PROMISED = {"<=": "at most ", "<": "less than ", ">=": "at least ", ">": "more than ", "==": "exactly "}
 """How the sign of a relation is said of the measured side."""
@@ -16,7 +17,7 @@ MOST_REASONS = 12
 MOST_NAMED = 3
 
 
-def refuted(lines: Sequence[Json], records: Mapping[str, Json]) -> list[Json]:
+def refuted(lines: Sequence[Line], records: Mapping[str, StatementRecord]) -> list[RefutedLine]:
     """One entry a refuted claim: new ones first, then by paper; each with the line that shows it worst.
 
     Parameters
@@ -24,7 +25,7 @@ def refuted(lines: Sequence[Json], records: Mapping[str, Json]) -> list[Json]:
     lines : lines of the page (a claim on a problem), worst first within a statement.
     records : statement -> its card's record, for the name that the paper gives it.
     """
-    groups: dict[tuple[str, str | None, tuple[str, ...]], list[Json]] = {}
+    groups: dict[tuple[str, str | None, tuple[str, ...]], list[Line]] = {}
     for line in lines:
         if line["verdict"] in BROKEN:
             groups.setdefault((line["name"], line["row"]["claim"], tuple(line["marks"])), []).append(line)
@@ -32,27 +33,28 @@ def refuted(lines: Sequence[Json], records: Mapping[str, Json]) -> list[Json]:
     for (name, claim, marks), members in groups.items():
         worst = members[0]
         known = any(m["row"]["known_refuted"] for m in members)
-        where = [m["row"]["problem"] or "the formula itself" for m in members]
-        one = {
+        one: RefutedLine = {
             "name": name,
             "claim": claim,
             "marks": list(dict.fromkeys(m.partition(":")[0] for m in marks)),
             "line": worst,
             "known": known,
-            "where": where,
+            "where": [m["row"]["problem"] or "the formula itself" for m in members],
+            "verdict": worst["verdict"],
+            "title": title_of(name, records.get(name)),
+            "sentence": sentence(worst["row"]),
         }
-        title = title_of(name, records.get(name))
-        found.append(one | {"verdict": worst["verdict"], "title": title, "sentence": sentence(worst["row"])})
+        found.append(one)
     return sorted(found, key=lambda one: (one["known"], one["name"], one["claim"] or ""))
 
 
-def title_of(name: str, record: Json | None) -> str:
+def title_of(name: str, record: StatementRecord | None) -> str:
     """``Theorem 4.1 of rahgd`` where the card says what the paper calls it, else ``rahgd/theorem-4-1``."""
     paper = name.partition("/")[0]
     return f"{record['source']} of {paper}" if record and record.get("source") else name
 
 
-def sentence(row: Json) -> str:
+def sentence(row: RowRecord) -> str:
     """What broke, in one sentence: how much was measured, how much was promised, where."""
     where = f", {row['where']}" if row["where"] else ""
     if row["kind"] == "order":
@@ -63,14 +65,14 @@ def sentence(row: Json) -> str:
     return f"measured {number(row['measured'])}, promised {how}{number(row['bound'])}{where}"
 
 
-def open_reasons(lines: Iterable[Json]) -> list[Json]:
+def open_reasons(lines: Iterable[Line]) -> list[OpenReason]:
     """Undecided lines by the first words of their reason: how many, and the first few; the most frequent first."""
-    groups: dict[str, list[Json]] = {}
+    groups: dict[str, list[Line]] = {}
     for line in lines:
         if line["verdict"] == "undecided" and line["relation"]:
             groups.setdefault(head_of(line["row"]["reason"]), []).append(line)
     ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    found = []
+    found: list[OpenReason] = []
     for why, members in ordered[:MOST_REASONS]:
         once = {(line["name"], line["row"]["claim"], line["row"]["problem"]): line for line in reversed(members)}
         named = list(reversed(once.values()))
@@ -93,7 +95,7 @@ def head_of(reason: str | None) -> str:
     return next((words for start, words in HEADS.items() if head.startswith(start)), re.sub(r"\d+ ", "", head)[:60])
 
 
-def wrong(lines: Sequence[Json]) -> Json:
+def wrong(lines: Sequence[Line]) -> Wrong:
     """The sentence on top of a theorem's page: its worst verdict, and what shows it.
 
     ``verdict`` is None where nothing was judged.

@@ -11,19 +11,35 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.checks.verdicts.columns import ELSEWHERE, FIELDS, view
-from bilevel_verify.checks.verdicts.counting import word_of
-from bilevel_verify.checks.verdicts.verdict import Row, related
+from bilevel_verify.checks.verdicts.verdict import Row, RowRecord, related
 from bilevel_verify.files import slug
 from bilevel_verify.reporting import findings, words
+from bilevel_verify.reporting.arranging import anchored, cell_of, decided, erratum, heat, indexed, lines_of
 from bilevel_verify.reporting.build import badness, worst_rows
 from bilevel_verify.reporting.cards import bare_claim
+from bilevel_verify.reporting.document import (
+    ReportDocument,
+)
 from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
 from bilevel_verify.reporting.packing import MARK, pack
+from bilevel_verify.reporting.page import (
+    ErrataItem,
+    HypothesisLine,
+    Line,
+    MatrixRow,
+    MatrixTable,
+    MethodPage,
+    OpenReason,
+    RefutedLine,
+    RowTable,
+    StatementLine,
+    Wrong,
+)
 from bilevel_verify.reporting.pictures import PagePictures
 from bilevel_verify.reporting.plots import profile_svg, strip_svg, svg
 from bilevel_verify.reporting.prose import expression, prose
@@ -32,7 +48,6 @@ from bilevel_verify.reporting.rates import judged_here
 if TYPE_CHECKING:
     import jinja2
 
-Json = dict[str, Any]
 MOST_LINES = 80
 """Lines of one claim table; more are summed up (the rest lies in the table of all rows)."""
 EARLY = 'document.documentElement.classList.add("js");'
@@ -51,7 +66,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {
+    filters: dict[str, Callable[..., object]] = {
         "math": lambda latex: Markup(to_mathml(latex or "")),
         "display": lambda latex: Markup(to_mathml(latex or "", block=True)),
         "mixed": lambda text: Markup(prose(text)),
@@ -63,8 +78,9 @@ def _environment() -> jinja2.Environment:
         "slug": slug,
         "nested": words.nested,
         "letter": lambda name: Markup(to_mathml(_letter(name))),
+        "numbered": words.numbered,
     }
-    environment.filters["numbered"] = words.numbered
+    environment.filters |= filters
     environment.globals |= {"most_lines": MOST_LINES, "look": words.LOOKS, "certainties": words.CERTAINTIES}
     environment.globals["row_columns"] = view("page")
     environment.globals["strip"] = lambda lines, name: Markup(strip_svg(lines, name))
@@ -73,7 +89,7 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def render(document: Json, pictures: PagePictures | None = None) -> str:
+def render(document: ReportDocument, pictures: PagePictures | None = None) -> str:
     """The whole page as text, with those pictures of its problems and statements."""
     from markupsafe import Markup
 
@@ -131,14 +147,14 @@ def json_for_page(value: object) -> str:
     )
 
 
-def row_table(shown: Sequence[Json], total: int) -> Json:
+def row_table(shown: Sequence[RowRecord], total: int) -> RowTable:
     """Rows for the page's own table: column-wise, each distinct text once. ``total`` counts those not shown too.
 
     ``heads`` are the columns of the table, ``details`` those that a row shows when it is opened, ``textual`` those
     whose values are numbers of a text; ``formulas`` has those that are sides of relations as MathML, by number.
     """
     texts: dict[str, int] = {}
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, list[str | float | None]] = {}
     heads = view("page")
     details = [c for name, c in FIELDS.items() if name not in ELSEWHERE and c not in heads]
     for column in (*heads, *details):
@@ -146,7 +162,7 @@ def row_table(shown: Sequence[Json], total: int) -> Json:
         if column.numeric:
             columns[column.name] = [_short_number(v) for v in values]
         else:
-            said = ("; ".join(v) if column.kind == "texts" and v else v for v in values)
+            said = ("; ".join(v) if isinstance(v, list) else v for v in values)
             columns[column.name] = [texts.setdefault(str(v), len(texts)) if v else None for v in said]
     sides = {i for name in ("left", "right") for i in columns.get(name, ()) if i is not None}
     return {
@@ -161,32 +177,34 @@ def row_table(shown: Sequence[Json], total: int) -> Json:
     }
 
 
-def _short_number(value: str | float | None) -> str | float | None:
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+def _short_number(value: object) -> str | float | None:
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    return value if isinstance(value, int | str) else None
 
 
 class View:
     """The document arranged for the page: lines, matrix, pages. Everything the template needs and nothing else."""
 
-    def __init__(self, document: Json) -> None:
+    def __init__(self, document: ReportDocument) -> None:
         self.document = document
         rows = document["rows"]
-        self.lines = _lines(rows)
+        self.lines = lines_of(rows)
         places = document["matrix"]
         self.cells = {("/".join(p for p in (m["paper"], m["statement"]) if p), m["problem"]): m for m in places}
         self.problem_names = sorted({p for _, p in self.cells if p})
         self.records = {s["name"]: s for p in document["papers"] for s in p["statements"]}
         self.statement_names = self._ordered(dict.fromkeys(n for n, _ in self.cells if n))
-        self.by_statement: dict[str, list[Json]] = {}
-        self.by_problem: dict[str, list[Json]] = {}
+        self.by_statement: dict[str, list[Line]] = {}
+        self.by_problem: dict[str, list[Line]] = {}
         for line in self.lines:
             self.by_statement.setdefault(line["name"], []).append(line)
             if line["row"]["problem"]:
                 self.by_problem.setdefault(line["row"]["problem"], []).append(line)
         for name, lines in self.by_statement.items():
-            self.by_statement[name] = _anchored(name, sorted(lines, key=lambda line: badness(line["row"])))
+            self.by_statement[name] = anchored(name, sorted(lines, key=lambda line: badness(line["row"])))
         self.problems = {p["name"]: p for p in document["problems"]}
-        self.plots = _indexed(document["plots"])
+        self.plots = indexed(document["plots"])
         self.worst = worst_rows(rows)
 
     def _ordered(self, names: Iterable[str]) -> list[str]:
@@ -194,19 +212,19 @@ class View:
         place = {name: number for number, name in enumerate(self.records)}
         return sorted(names, key=lambda n: (n.partition("/")[0], place.get(n, len(place)), n))
 
-    def matrices(self) -> list[Json]:
+    def matrices(self) -> list[MatrixTable]:
         """The summary matrix, paper by paper: its statements by those problems on which one of them was judged."""
         tables: dict[str, list[str]] = {}
         for name in self.statement_names:
             tables.setdefault(name.partition("/")[0], []).append(name)
-        found = []
+        found: list[MatrixTable] = []
         for paper, names in tables.items():
             columns = [p for p in (None, *self.problem_names) if any(self._judged(name, p) for name in names)]
-            rows = [
+            rows: list[MatrixRow] = [
                 {
                     "name": n,
                     "statement": n.partition("/")[2],
-                    "cells": [_cell(n, p, self.cells.get((n, p))) for p in columns],
+                    "cells": [cell_of(n, p, self.cells.get((n, p))) for p in columns],
                 }
                 for n in names
             ]
@@ -218,15 +236,15 @@ class View:
         found = self.cells.get((name, problem))
         return bool(found and found["verdicts"])
 
-    def refuted(self) -> list[Json]:
+    def refuted(self) -> list[RefutedLine]:
         """Every refuted claim as a sentence, new ones first."""
         return findings.refuted([line for lines in self.by_statement.values() for line in lines], self.records)
 
-    def open_reasons(self) -> list[Json]:
+    def open_reasons(self) -> list[OpenReason]:
         """Why relations stay undecided, the most frequent reason first."""
         return findings.open_reasons(self.lines)
 
-    def wrong(self, name: str) -> Json:
+    def wrong(self, name: str) -> Wrong:
         """What is wrong with a statement, in one sentence."""
         return findings.wrong(self.by_statement.get(name, []))
 
@@ -238,9 +256,9 @@ class View:
         found = {(r.statement, r.problem): r for r in bound_ratios(rows)}
         statements = list(dict.fromkeys(s for s, _ in found))
         problems = sorted({p for _, p in found})
-        return {"statements": statements, "problems": problems, "cells": found, "level": _heat}
+        return {"statements": statements, "problems": problems, "cells": found, "level": heat}
 
-    def methods(self) -> list[Json]:
+    def methods(self) -> list[MethodPage]:
         """Method pages: the printed algorithms, and the parameters that the runs used."""
         rows = self.document["rows"]
         names = sorted({r["method"] for r in rows if r["method"]} | {r["method"] for r in self.document["runs"]})
@@ -257,17 +275,19 @@ class View:
             )
             lines = [line for line in self.lines if line["row"]["method"] == name]
             plots = [p for p in self.plots.get("", []) if p["method"] == name]
-            item: Json = {
+            page: MethodPage = {
                 "name": name,
                 "title": words.method_title(name),
                 "algorithms": algorithms,
                 "runs": runs,
                 "letters": letters[:14],
+                "lines": lines,
+                "plots": plots,
             }
-            found.append(item | {"lines": lines, "plots": plots})
+            found.append(page)
         return found
 
-    def errata(self) -> list[Json]:
+    def errata(self) -> list[ErrataItem]:
         """Everything refuted as printed, and everything whose card records a refutation, with its repaired form."""
         found = []
         for name, record in self.records.items():
@@ -279,13 +299,13 @@ class View:
                 if broken or claim["refuted"]:
                     repaired = [c for c in record["claims"] if c["id"] == claim["id"] and c["change"]]
                     mended = [x for x in lines if any(mark.startswith("repaired") for mark in x["marks"])]
-                    item = {"name": name, "record": record, "claim": claim, "broken": broken}
-                    found.append(item | {"repaired": repaired, "mended": mended})
+                    found.append(erratum(name, record, claim, broken, repaired, mended))
         found += self._bare_errata({(x["name"], x["claim"]["id"]) for x in found})
-        named = ((f"e--{place}", one["name"].partition("/")[0]) for place, one in enumerate(found))
-        return [one | {"anchor": anchor, "paper": paper} for one, (anchor, paper) in zip(found, named)]
+        for place, one in enumerate(found):
+            one["anchor"] = f"e--{place}"
+        return found
 
-    def _bare_errata(self, known: set[tuple[str, str]]) -> list[Json]:
+    def _bare_errata(self, known: set[tuple[str, str | None]]) -> list[ErrataItem]:
         """Refuted lines whose statement has no such claim on its card (inequalities, steps, identities ...)."""
         bare = []
         for line in self.lines:
@@ -296,13 +316,12 @@ class View:
                 sides = f"{row['left'] or ''} against {related(row['right'], row.get('details'))}"
                 printed = [row["printed"]] if row["printed"] else []
                 claim = bare_claim(row["claim"], printed=printed, text=[sides])
-                item = {"name": line["name"], "record": self.records.get(line["name"]), "claim": claim}
-                bare.append(item | {"broken": [line], "repaired": [], "mended": []})
+                bare.append(erratum(line["name"], self.records.get(line["name"]), claim, [line], [], []))
         return bare
 
-    def statements_on(self, problem: str) -> list[Json]:
+    def statements_on(self, problem: str) -> list[StatementLine]:
         """The statements judged on a problem, one line each: the worst verdict, the counts, the smallest margin."""
-        groups: dict[str, list[Json]] = {}
+        groups: dict[str, list[Line]] = {}
         for line in self.by_problem.get(problem, []):
             if line["relation"]:
                 groups.setdefault(line["name"], []).append(line)
@@ -311,94 +330,22 @@ class View:
             counts = Counter(v for line in lines for v, n in line["counts"].items() for _ in range(n))
             verdict = words.worst(list(counts))
             shown = worst_rows([line["row"] for line in lines if line["verdict"] == verdict], 1)[0]
-            margins = [m for x in lines if _decided(x) and isinstance(m := x["row"]["margin"], int | float)]
-            item: Json = {"name": name, "verdict": verdict, "counts": {v: counts[v] for v in words.LOOKS if counts[v]}}
+            margins = [m for x in lines if decided(x) and isinstance(m := x["row"]["margin"], int | float)]
             record = self.records.get(name)
-            item |= {"row": shown, "margin": min(margins, default=None), "source": record["source"] if record else ""}
-            found.append(item | {"anchor": slug("s", name, problem)})
+            judged: StatementLine = {
+                "name": name,
+                "verdict": verdict,
+                "counts": {v: counts[v] for v in words.LOOKS if counts[v]},
+                "row": shown,
+                "margin": min(margins, default=None),
+                "source": record["source"] if record else "",
+                "anchor": slug("s", name, problem),
+            }
+            found.append(judged)
         return found
 
-    def hypotheses(self, name: str) -> list[Json]:
+    def hypotheses(self, name: str) -> list[HypothesisLine]:
         """Checked hypotheses of a statement, one line for each distinct outcome."""
         found = [h for h in self.document["hypotheses"] if words.statement_name(h) == name]
-        return [line["row"] | {"count": line["count"]} for line in _lines(found)][:MOST_LINES]
-
-
-def _decided(line: Json) -> bool:
-    """Whether a line is about a relation that holds or is broken: what is open has no margin."""
-    return line["verdict"] in ("holds", "refuted")
-
-
-def _anchored(name: str, lines: list[Json]) -> list[Json]:
-    """The lines of a statement; the first one of each problem is where the cell of the matrix leads."""
-    seen: set[str | None] = set()
-    for line in lines:
-        problem = line["row"]["problem"]
-        line["anchor"] = None if problem in seen else slug("s", name, problem or "whole")
-        seen.add(problem)
-    return lines
-
-
-def _lines(rows: Sequence[Json]) -> list[Json]:
-    """Rows of one claim on one problem by one method as one line: the worst of them, and how many of each verdict."""
-    groups: dict[tuple[Any, ...], list[Json]] = {}
-    for row in rows:
-        key = (
-            *(row[k] for k in ("paper", "statement", "claim", "problem", "method", "kind", "reading", "as_printed")),
-            *(row.get("marks") or ()),
-        )
-        groups.setdefault(key, []).append(row)
-    lines = []
-    for number, members in enumerate(groups.values()):
-        counts = Counter(m["verdict"] for m in members)
-        verdict = words.worst(list(counts))
-        shown = worst_rows([m for m in members if m["verdict"] == verdict], 1)[0]
-        places = [m["places"] for m in members if m["places"]]
-        lines.append(
-            {
-                "id": f"line-{number}",
-                "name": words.statement_name(shown),
-                "row": shown,
-                "verdict": verdict,
-                "word": word_of(shown),
-                "relation": word_of(shown) == verdict,
-                "marks": list(shown.get("marks") or ()),
-                "stated": shown.get("stated"),
-                "count": len(members),
-                "counts": {v: counts[v] for v in words.LOOKS if counts[v]},
-                "places": sum(places) if places else None,
-            }
-        )
-    return lines
-
-
-def _cell(name: str, problem: str | None, found: Json | None) -> Json:
-    if found is None:
-        return {"verdict": None, "count": 0, "title": "", "anchor": "", "marks": ""}
-    counts = found["verdicts"]
-    parts = [", ".join(f"{n} {v}" for v, n in counts.items())] if counts else []
-    marks = "" if found["as_printed"] or not counts else ", ".join(found["marked"])
-    if marks:
-        parts[0] += f" (not as printed: {marks})"
-    parts += [f"{what}: " + ", ".join(f"{n} {w}" for w, n in words_.items()) for what, words_ in found["apart"].items()]
-    title = f"{name}, {problem or 'the statement as a whole'}: {'; '.join(parts)}"
-    anchor = slug("s", name, problem or "whole")
-    verdict = words.worst(list(counts)) if counts else None
-    return {"verdict": verdict, "count": sum(counts.values()), "title": title, "anchor": anchor, "marks": marks}
-
-
-def _heat(ratio: float) -> int:
-    """Level 0 (hardly used) to 6 (the bound is reached), 7 beyond it."""
-    if ratio > 1:
-        return 7
-    for level, edge in enumerate((1e-4, 1e-3, 1e-2, 0.1, 0.3, 0.7)):
-        if ratio <= edge:
-            return level
-    return 6
-
-
-def _indexed(plots: Sequence[Json]) -> dict[str, list[Json]]:
-    found: dict[str, list[Json]] = {}
-    for number, plot in enumerate(plots):
-        found.setdefault(plot["statement"], []).append(plot | {"id": f"plot-{number}"})
-    return found
+        lines: list[HypothesisLine] = [{**line["row"], "count": line["count"]} for line in lines_of(found)[:MOST_LINES]]
+        return lines

@@ -14,20 +14,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from bilevel_verify.checks.verdicts.verdict import related
+from bilevel_verify.checks.verdicts.verdict import RowRecord, related
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.files import slug
 from bilevel_verify.methods.run import ENDED
+from bilevel_verify.reporting.document import ReportDocument, RunEntry
+from bilevel_verify.reporting.words import statement_name
 
 if TYPE_CHECKING:
     from bilevel_verify.plot.progress import History
     from bilevel_verify.plot.style import Picture
     from bilevel_verify.problems.problem import Problem
 
-Json = dict[str, Any]
 PATIENCE = 120.0
 """Seconds for all pictures of a report; they decide nothing, so what comes after is left out."""
 COUNT, CURVE, COARSE = 41, 81, 31
@@ -57,7 +58,7 @@ class PagePictures:
     statements: dict[str, list[Drawn]] = field(default_factory=dict)
 
 
-def page_pictures(document: Json, folder: Path, without: int = 0) -> PagePictures:
+def page_pictures(document: ReportDocument, folder: Path, without: int = 0) -> PagePictures:
     """The pictures of a report; ``folder`` gets the SVG files of all, also of those without room in the page.
 
     A claim of every statement along its run, in turn with hyper-objectives, then runs, penalties and curvatures.
@@ -93,7 +94,7 @@ Wanted = tuple[str, str, str, str, Callable[[], str | None]]
 """Where it stands, whose it is, kind, caption, how it is drawn (None: there is nothing to show)."""
 
 
-def _problems_of(document: Json) -> dict[str, Problem]:
+def _problems_of(document: ReportDocument) -> dict[str, Problem]:
     """Problems of the zoo with the very content that was judged."""
     from bilevel_verify.reporting.build import zoo_problem
 
@@ -101,19 +102,19 @@ def _problems_of(document: Json) -> dict[str, Problem]:
     return {name: p for name, (p, said) in known.items() if p is not None and p.content_hash() == said}
 
 
-def _wanted(document: Json, problems: dict[str, Problem]) -> Iterator[Wanted]:
+def _wanted(document: ReportDocument, problems: dict[str, Problem]) -> Iterator[Wanted]:
     """Claims and problems in turn: neither takes the time or the room of the other."""
     for pair in zip_longest(_of_claims(document, problems), _of_problems(document, problems)):
         yield from (one for one in pair if one is not None)
 
 
-def _of_claims(document: Json, problems: dict[str, Problem]) -> Iterator[Wanted]:
-    for statement, row in _along_runs(document, problems):
-        said = f"{row['claim']} on {row['problem']}: measured against bound at every place of the run."
-        yield "statements", statement, "bound", said, _later(_bound, problems[row["problem"]], row)
+def _of_claims(document: ReportDocument, problems: dict[str, Problem]) -> Iterator[Wanted]:
+    for statement, problem, row in _along_runs(document, problems):
+        said = f"{row['claim']} on {problem}: measured against bound at every place of the run."
+        yield "statements", statement, "bound", said, _later(_bound, problems[problem], row)
 
 
-def _of_problems(document: Json, problems: dict[str, Problem]) -> Iterator[Wanted]:
+def _of_problems(document: ReportDocument, problems: dict[str, Problem]) -> Iterator[Wanted]:
     from bilevel_verify.plot.landscape import penalty, surface
     from bilevel_verify.plot.smoothness import curvature
 
@@ -136,57 +137,65 @@ def _later(draw: Callable[..., Picture | None], *arguments: object, **options: o
     return lambda: None if (made := draw(*arguments, **options)) is None else made.to_svg()
 
 
-def _along_runs(document: Json, problems: dict[str, Problem]) -> Iterator[tuple[str, Json]]:
+def _along_runs(document: ReportDocument, problems: dict[str, Problem]) -> Iterator[tuple[str, str, RowRecord]]:
     """Statement -> its row over steps or epochs that says most: refuted before the smallest margin, 0 of 0 apart."""
-    best: dict[str, tuple[tuple[int, float], Json]] = {}
+    best: dict[str, tuple[tuple[int, float], str, RowRecord]] = {}
     for row in document["rows"]:
-        numbers = [row[k] for k in ("measured", "bound", "margin")]
-        decided = all(isinstance(v, int | float) for v in numbers) and any(numbers[:2])
+        margin, problem, sides = row["margin"], row["problem"], (row["measured"], row["bound"])
+        decided = all(isinstance(v, int | float) for v in sides) and any(sides)
         if row["kind"] not in ("step", "epoch") or row["verdict"] not in FAMOUS or not decided:
             continue
         given = any(word in (row["reproduce"] or "") for word in (" --reading", " --set", " --knob"))
-        if row["problem"] not in problems or not 3 <= (row["places"] or 0) <= MOST_PLACES or given:
+        if not isinstance(margin, int | float) or problem is None or problem not in problems:
             continue
-        key = "/".join((row["paper"], row["statement"]))
-        rank = FAMOUS.index(row["verdict"]), float(row["margin"])
+        if not 3 <= (row["places"] or 0) <= MOST_PLACES or given:
+            continue
+        key = statement_name(row)
+        rank = FAMOUS.index(row["verdict"]), float(margin)
         if key not in best or rank < best[key][0]:
-            best[key] = rank, row
-    for key, (_, row) in sorted(best.items(), key=lambda item: item[1][0]):
-        yield key, row
+            best[key] = rank, problem, row
+    for key, (_, problem, row) in sorted(best.items(), key=lambda item: item[1][0]):
+        yield key, problem, row
 
 
-def _bound(problem: Problem, row: Json) -> Picture | None:
+def _bound(problem: Problem, row: RowRecord) -> Picture | None:
     """The relation of a row along its run; None if the run does not give the margin that the row has."""
     from bilevel_verify.checks.series import series_of
     from bilevel_verify.plot.promises import one_series
 
-    details = row["details"]
-    name, claim = "/".join((row["paper"], row["statement"])), row["claim"].partition("/")[0]
-    options = {"eps": details.get("eps"), "x0": details.get("x0"), "method": row["method"]}
-    for shown in series_of(problem, name, claim, **options):
+    details, margin = row["details"], row["margin"]
+    claim, eps = (row["claim"] or "").partition("/")[0], details.get("eps")
+    if not isinstance(margin, int | float) or isinstance(eps, list):
+        return None
+    found = series_of(problem, statement_name(row), claim, eps=eps, x0=details.get("x0"), method=row["method"])
+    for shown in found:
         tight = shown.tightest
         if (shown.left, shown.right) == (row["left"], related(row["right"], row.get("details"))) and tight is not None:
             again = shown.judgements[tight].margin
-            return one_series(shown) if math.isclose(again, row["margin"], rel_tol=1e-6, abs_tol=1e-12) else None
+            return one_series(shown) if math.isclose(again, margin, rel_tol=1e-6, abs_tol=1e-12) else None
     return None
 
 
-def _runs_on(document: Json, name: str) -> list[Json]:
+def _tolerance(run: RunEntry) -> float:
+    return float(run["eps"] or 0.0)
+
+
+def _runs_on(document: ReportDocument, name: str) -> list[RunEntry]:
     """One run a method on a problem, all from the start that most methods had: not too long to draw, the finest."""
-    starts: dict[str, dict[str, Json]] = {}
+    starts: dict[str, dict[str, RunEntry]] = {}
     for run in document["runs"]:
         usual = run["problem"] == name and not run["knobs"] and not run["given"] and run["seed"] is None
         usual = usual and run["status"] in ENDED
         if usual and 3 <= run["iterations"] <= MOST_ITERATIONS:
             best = starts.setdefault(repr(run["x0"]), {})
             known = best.get(run["method"])
-            if known is None or (run["eps"] or 0.0) < (known["eps"] or 0.0):
+            if known is None or _tolerance(run) < _tolerance(known):
                 best[run["method"]] = run
     most = max(starts.values(), key=len, default={})
     return sorted(most.values(), key=lambda run: run["iterations"])[:METHODS]
 
 
-def _of_runs(name: str, problem: Problem, runs: Sequence[Json]) -> Iterator[Wanted]:
+def _of_runs(name: str, problem: Problem, runs: Sequence[RunEntry]) -> Iterator[Wanted]:
     """Convergence and paths of the runs of a report, both from runs made once more."""
     from bilevel_verify.plot.paths import trajectory
     from bilevel_verify.plot.progress import convergence
@@ -210,7 +219,7 @@ def _of_runs(name: str, problem: Problem, runs: Sequence[Json]) -> Iterator[Want
         yield "problems", name, "path", said, _later(paths)
 
 
-def _again(problem: Problem, run: Json) -> tuple[str, History] | None:
+def _again(problem: Problem, run: RunEntry) -> tuple[str, History] | None:
     """A label and the run once more, with its costs; None if it does not end where the report says."""
     from bilevel_verify.plot.progress import history
 

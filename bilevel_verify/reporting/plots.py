@@ -11,12 +11,13 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
 
-from bilevel_verify.checks.verdicts.verdict import related
+from bilevel_verify.campaign.answers import Scalar
+from bilevel_verify.checks.verdicts.verdict import RowRecord, related
+from bilevel_verify.reporting.document import Curve, Drawing, Plot, PlotLine, ProfilePlot, RunEntry
+from bilevel_verify.reporting.page import Line
 from bilevel_verify.reporting.symbols import GREEK
 
-Json = dict[str, Any]
 WIDTH, HEIGHT = 520, 330
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 50
 STRIP = (520, 76)
@@ -39,19 +40,21 @@ KIND_NAMES = {
 }
 
 
-def plot_records(rows: Sequence[Json], runs: Sequence[Json]) -> list[Json]:
+def plot_records(rows: Sequence[RowRecord], runs: Sequence[RunEntry]) -> list[Plot]:
     """The plots of a document, at most one a statement, problem and method."""
     judged = list(_from_rows(rows))
     covered = {(p["statement"], p["problem"]) for p in judged}
     return judged + [p for p in _from_runs(runs) if (p["statement"], p["problem"]) not in covered]
 
 
-def _from_rows(rows: Sequence[Json]) -> Iterable[Json]:
+def _from_rows(rows: Sequence[RowRecord]) -> Iterable[Plot]:
     """Order rows carry their sweep; run rows at several tolerances make one together."""
     for row in rows:
         details = row.get("details") or {}
         if len(details.get("driver") or ()) >= 2:
-            label = "1/ε" if any(e is not None for e in details.get("eps") or ()) else "driver of the family"
+            eps = details.get("eps")
+            along = isinstance(eps, list) and any(e is not None for e in eps)
+            label = "1/ε" if along else "driver of the family"
             lines = _measured_and_bound(row, details["driver"], details.get("counts"), details.get("bounds"))
             yield _plot(row, label, lines) | {
                 "slope": row["measured"],
@@ -60,28 +63,29 @@ def _from_rows(rows: Sequence[Json]) -> Iterable[Json]:
                 "verdict": row["verdict"],
             }
     for members in _sweeps(rows):
-        shown = members[0]
-        driver = [1 / r["details"]["eps"] for r in members]
-        lines = _measured_and_bound(shown, driver, [r["measured"] for r in members], [r["bound"] for r in members])
+        shown = members[0][1]
+        driver = [1 / eps for eps, _ in members]
+        sides = [r["measured"] for _, r in members], [r["bound"] for _, r in members]
+        lines = _measured_and_bound(shown, driver, *sides)
         yield _plot(shown, "1/ε", lines) | {"slope": _slope(lines[0])}
 
 
-def _sweeps(rows: Sequence[Json]) -> Iterable[list[Json]]:
+def _sweeps(rows: Sequence[RowRecord]) -> Iterable[list[tuple[float, RowRecord]]]:
     """Rows of one counting claim on one problem at two or more tolerances, largest tolerance first."""
-    groups: dict[tuple[Any, ...], dict[float, Json]] = {}
+    groups: dict[tuple[str | None, ...], dict[float, RowRecord]] = {}
     for row in rows:
         eps = (row.get("details") or {}).get("eps")
         counting = "calls(" in (row["left"] or "") or row["left"] in ("iterations", "epochs")
         numbers = all(isinstance(v, int | float) and v > 0 for v in (eps, row["measured"], row["bound"]))
-        if row["kind"] == "run" and counting and numbers:
-            key = tuple(row[k] for k in ("paper", "statement", "claim", "problem", "method", "reading"))
-            groups.setdefault(key, {}).setdefault(float(eps or 0.0), row)
+        if row["kind"] == "run" and counting and numbers and isinstance(eps, int | float):
+            key = (row["paper"], row["statement"], row["claim"], row["problem"], row["method"], row["reading"])
+            groups.setdefault(key, {}).setdefault(float(eps), row)
     for by_eps in groups.values():
         if len(by_eps) >= 2:
-            yield [by_eps[e] for e in sorted(by_eps, reverse=True)]
+            yield sorted(by_eps.items(), key=lambda item: -item[0])
 
 
-def _plot(row: Json, x_label: str, lines: list[Json]) -> Json:
+def _plot(row: RowRecord, x_label: str, lines: list[PlotLine]) -> Plot:
     return {
         "statement": f"{row['paper']}/{row['statement']}",
         "problem": row["problem"],
@@ -103,27 +107,29 @@ def _counted(left: str) -> str:
     return KIND_NAMES.get(kind, left if len(left) <= 40 else "count")
 
 
-def _measured_and_bound(row: Json, driver: Any, counts: Any, bounds: Any) -> list[Json]:
+def _measured_and_bound(
+    row: RowRecord, driver: Iterable[object], counts: Iterable[object] | None, bounds: Iterable[object] | None
+) -> list[PlotLine]:
     x = _clean(driver)
-    lines = [{"name": "measured", "x": x, "y": _clean(counts or ()), "style": "points"}]
+    lines: list[PlotLine] = [{"name": "measured", "x": x, "y": _clean(counts or ()), "style": "points"}]
     if bounds:
         lines.append({"name": _bound_name(row), "x": x, "y": _clean(bounds), "style": "bound"})
     return [line for line in lines if len(line["y"]) == len(x)]
 
 
-def _bound_name(row: Json) -> str:
+def _bound_name(row: RowRecord) -> str:
     right = related(row.get("right"), row.get("details"))
     shape = "order, up to its constant: " if row["kind"] == "order" else "bound: "
     right = right.replace("softO", "Õ")
     return shape + right if 0 < len(right) <= 52 else shape.rstrip(": ")
 
 
-def _from_runs(runs: Sequence[Json]) -> Iterable[Json]:
+def _from_runs(runs: Sequence[RunEntry]) -> Iterable[Plot]:
     """Counts of every kind along each number that a sweep moved (tolerance, knobs, letters), all else being equal."""
     for statement, problem, method, name, members in driven(runs):
         driver = [1 / v if name == "eps" else v for v in members]
         kinds = list(dict.fromkeys(k for run in members.values() for k in run["counts"] if not k.startswith("stop_")))
-        lines = []
+        lines: list[PlotLine] = []
         for kind in kinds[:4]:
             pairs = [(x, r["counts"].get(kind, 0)) for x, r in zip(driver, members.values(), strict=True)]
             kept = sorted((x, y) for x, y in pairs if y > 0)
@@ -131,15 +137,25 @@ def _from_runs(runs: Sequence[Json]) -> Iterable[Json]:
                 shown = KIND_NAMES.get(kind, kind)
                 lines.append({"name": shown, "x": [p[0] for p in kept], "y": [p[1] for p in kept], "style": "points"})
         if lines:
-            base = {"statement": statement, "problem": problem, "method": method, "claim": None}
-            rest = {"slope": _slope(lines[0]), "interval": None, "exponent": None, "verdict": None}
-            yield base | {"x_label": "1/ε" if name == "eps" else name, "y_label": "oracle calls", "lines": lines} | rest
+            yield {
+                "statement": statement,
+                "problem": problem,
+                "method": method,
+                "claim": None,
+                "x_label": "1/ε" if name == "eps" else name,
+                "y_label": "oracle calls",
+                "lines": lines,
+                "slope": _slope(lines[0]),
+                "interval": None,
+                "exponent": None,
+                "verdict": None,
+            }
 
 
-def driven(runs: Sequence[Json]) -> Iterable[tuple[str, str, str, str, dict[float, Json]]]:
+def driven(runs: Sequence[RunEntry]) -> Iterable[tuple[str, str, str, str, dict[float, RunEntry]]]:
     """(statement, problem, method, name, value -> run) of everything that at least two runs differ in alone."""
     for name in sorted({key for run in runs for key in moved(run)}):
-        groups: dict[tuple[str, ...], dict[float, Json]] = {}
+        groups: dict[tuple[str, ...], dict[float, RunEntry]] = {}
         for run in runs:
             if isinstance(value := moved(run).get(name), int | float) and value > 0:
                 rest = sorted((k, v) for k, v in moved(run).items() if k != name)
@@ -150,17 +166,18 @@ def driven(runs: Sequence[Json]) -> Iterable[tuple[str, str, str, str, dict[floa
                 yield statement, problem, method, name, {v: members[v] for v in sorted(members)}
 
 
-def moved(run: Json) -> Json:
+def moved(run: RunEntry) -> dict[str, Scalar]:
     """What a campaign may vary from run to run: the tolerance, the knobs of the family, letters given by hand."""
     given = {**(run.get("knobs") or {}), **(run.get("given") or {})}
-    return given | ({"eps": run["eps"]} if isinstance(run.get("eps"), int | float) else {})
+    eps = run.get("eps")
+    return given | {"eps": eps} if isinstance(eps, int | float) else given
 
 
 def _clean(values: Iterable[object]) -> list[float]:
     return [float(v) if isinstance(v, int | float) and math.isfinite(v) else 0.0 for v in values]
 
 
-def _slope(line: Json) -> float | None:
+def _slope(line: PlotLine) -> float | None:
     from bilevel_verify.campaign.statistics import power_law
 
     points = [(x, y) for x, y in zip(line["x"], line["y"], strict=True) if x > 0 and y > 0]
@@ -169,7 +186,7 @@ def _slope(line: Json) -> float | None:
     return power_law([p[0] for p in points], [p[1] for p in points])[0]
 
 
-def svg(plot: Json, identifier: str) -> str:
+def svg(plot: Curve, identifier: str) -> str:
     """A log-log plot as SVG without any style attribute; colours come from the page's style sheet (light and dark)."""
     points = [(x, y) for line in plot["lines"] for x, y in zip(line["x"], line["y"], strict=True) if x > 0 and y > 0]
     if len(points) < 2:
@@ -180,7 +197,7 @@ def svg(plot: Json, identifier: str) -> str:
     return _drawn(plot, identifier, title, horizontal, vertical)
 
 
-def profile_svg(plot: Json, identifier: str) -> str:
+def profile_svg(plot: ProfilePlot, identifier: str) -> str:
     """Steps of a profile over a logarithmic axis; the share goes from 0 to 1."""
     places = [x for line in plot["lines"] for x in line["x"] if x > 0]
     if not places:
@@ -189,7 +206,7 @@ def profile_svg(plot: Json, identifier: str) -> str:
     return _drawn(plot, identifier, f"{plot['name']}: {plot['note']}", horizontal, vertical)
 
 
-def _drawn(plot: Json, identifier: str, title: str, horizontal: _Axis, vertical: _Axis | _ShareAxis) -> str:
+def _drawn(plot: Drawing, identifier: str, title: str, horizontal: _Axis, vertical: _Axis | _ShareAxis) -> str:
     height = HEIGHT + 20 * len(plot["lines"])
     parts = [
         f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="{identifier}-title">',
@@ -205,14 +222,14 @@ def _drawn(plot: Json, identifier: str, title: str, horizontal: _Axis, vertical:
     return "".join([*parts, "</svg>"])
 
 
-def _share(row: Json) -> float | None:
+def _share(row: RowRecord) -> float | None:
     from bilevel_verify.campaign.statistics import used_share
 
     numbers = [v if isinstance(v := row[k], int | float) else None for k in ("measured", "bound", "margin")]
     return used_share(row["kind"], *numbers)
 
 
-def strip_svg(lines: Sequence[Json], identifier: str) -> str:
+def strip_svg(lines: Sequence[Line], identifier: str) -> str:
     """How much of its bound every relation of a statement uses, one mark a relation: right of 1 it is broken."""
     shares = [(line, share) for line in lines if line["relation"] and (share := _share(line["row"])) is not None]
     if len(shares) < 2:
@@ -303,7 +320,7 @@ def _tick(value: float) -> str:
     return power if lead == 1 else f"{lead}·{power}"
 
 
-def _line(line: Json, number: int, horizontal: _Axis, vertical: _Axis | _ShareAxis) -> list[str]:
+def _line(line: PlotLine, number: int, horizontal: _Axis, vertical: _Axis | _ShareAxis) -> list[str]:
     pairs, steps = zip(line["x"], line["y"], strict=True), line["style"] == "steps"
     places = [(horizontal.place(x), vertical.place(y)) for x, y in pairs if x > 0 and (y > 0 or steps)]
     kind = "bound" if line["style"] == "bound" else f"series series-{number % len(MARKS)}"

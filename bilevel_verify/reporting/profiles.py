@@ -6,17 +6,16 @@ exit or its gradient test. The cost is the number of oracle calls, those of stop
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from bilevel_verify.campaign.statistics import Profile, data_profile, oracle_calls, performance_profile
+from bilevel_verify.reporting.document import PlotLine, ProblemEntry, ProfilePlot, RunEntry
 from bilevel_verify.reporting.plots import moved
 
-Json = dict[str, Any]
 FEWEST_INSTANCES = 2
 
 
-def profile_records(runs: Sequence[Json], problems: Sequence[Json]) -> list[Json]:
+def profile_records(runs: Sequence[RunEntry], problems: Sequence[ProblemEntry]) -> list[ProfilePlot]:
     """Plots of both profiles; empty unless two methods share at least two instances.
 
     Instances count only where every method of the comparison ran: a method is not blamed for what it was not asked.
@@ -35,7 +34,7 @@ def profile_records(runs: Sequence[Json], problems: Sequence[Json]) -> list[Json
     ]
 
 
-def _costs(runs: Sequence[Json]) -> tuple[dict[str, dict[str, float | None]], dict[str, str]]:
+def _costs(runs: Sequence[RunEntry]) -> tuple[dict[str, dict[str, float | None]], dict[str, str]]:
     from bilevel_verify.methods.run import ENDED
 
     costs: dict[str, dict[str, float | None]] = {}
@@ -52,17 +51,17 @@ def _costs(runs: Sequence[Json]) -> tuple[dict[str, dict[str, float | None]], di
     return costs, places
 
 
-def _plot(name: str, x_label: str, profiles: Sequence[Profile], note: str) -> Json:
+def _plot(name: str, x_label: str, profiles: Sequence[Profile], note: str) -> ProfilePlot:
     reached = [x for p in profiles for x in p.x]
     end = max(reached, default=1.0) * 1.1
-    lines = [{"name": p.method, "style": "steps", **_corners(p, end)} for p in profiles if p.x]
+    lines = [_steps(p, end) for p in profiles if p.x]
     return {"name": name, "x_label": x_label, "y_label": "share of instances solved", "lines": lines, "note": note}
 
 
-def _corners(profile: Profile, end: float) -> Mapping[str, list[float]]:
+def _steps(profile: Profile, end: float) -> PlotLine:
     """Both ends of every step, so that a straight polyline draws it."""
     x, y = [profile.x[0]], [0.0]
     for place, share in zip(profile.x, profile.share, strict=True):
         x += [place, place]
         y += [y[-1], share]
-    return {"x": [*x, end], "y": [*y, y[-1]]}
+    return {"name": profile.method, "style": "steps", "x": [*x, end], "y": [*y, y[-1]]}

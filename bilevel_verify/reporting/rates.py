@@ -9,18 +9,36 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
-from bilevel_verify.checks.verdicts.verdict import related
+from bilevel_verify.checks.verdicts.verdict import RowRecord, related
+from bilevel_verify.reporting.document import Curve, PlotLine, Rates, ReportDocument, Series
 
-Json = dict[str, Any]
+
+class JudgedSweep(TypedDict):
+    """A row that judges an order over a sweep, as a line of the table."""
+
+    name: str
+    statement: str
+    problem: str | None
+    method: str | None
+    right: str
+    where: str
+    exponent: float
+    last: float
+    interval: list[float]
+    points: int
+    verdict: str
+    reason: str
+
+
 DATA = "rates.json"
 MOST_SERIES = 500
 BESIDE, KEPT = "measured into the folder of this report", "measured beforehand and kept with the package"
 VERDICTS = ("consistent", "inconsistent", "uninformative", "undecided")
 
 
-def rates_record(folder: str | Path, papers: Collection[str]) -> Json | None:
+def rates_record(folder: str | Path, papers: Collection[str]) -> Rates | None:
     """The long sweeps that a report shows: ``origin`` and ``series``; None where there are none.
 
     Parameters
@@ -42,7 +60,7 @@ def kept_file() -> Path:
     return inside if inside.exists() else here.parent.parent / "reports" / DATA
 
 
-def _read(path: Path) -> list[Json]:
+def _read(path: Path) -> list[Series]:
     """The series of a file, arranged for the page; none where it is missing or is something else."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -51,7 +69,7 @@ def _read(path: Path) -> list[Json]:
         return []
 
 
-def arranged(row: Mapping[str, Any]) -> Json:
+def arranged(row: Mapping[str, Any]) -> Series:
     """One series: what was promised, the fitted slope, the last local slope, the interval, the verdict."""
     low, high = row["interval"]
     points = row["points"]
@@ -78,26 +96,31 @@ def arranged(row: Mapping[str, Any]) -> Json:
     }
 
 
-def _curve(row: Mapping[str, Any]) -> Json:
+def _curve(row: Mapping[str, Any]) -> Curve:
     """Counts along the series with the promised slope through the last point, as a plot."""
     points = sorted((1 / float(p["value"]) if row["letter"] == "eps" else float(p["value"]), p) for p in row["points"])
     x, y = [v for v, _ in points], [float(p["count"]) for _, p in points]
-    lines: list[Json] = [{"name": "measured", "x": x, "y": y, "style": "points"}]
+    lines: list[PlotLine] = [{"name": "measured", "x": x, "y": y, "style": "points"}]
     if row["exponent"] is not None:
         slope = float(row["exponent"])
         bound = [y[-1] * (v / x[-1]) ** slope for v in x]
         lines.append({"name": f"promised slope {slope:.4g}", "x": x, "y": bound, "style": "bound"})
-    labels = {"x_label": "1/ε" if row["letter"] == "eps" else str(row["letter"]), "y_label": str(row.get("count", ""))}
-    return {"statement": str(row["name"]), "problem": str(row.get("problem", "")), "lines": lines, **labels}
+    return {
+        "statement": str(row["name"]),
+        "problem": str(row.get("problem", "")),
+        "lines": lines,
+        "x_label": "1/ε" if row["letter"] == "eps" else str(row["letter"]),
+        "y_label": str(row.get("count", "")),
+    }
 
 
-def judged_here(rows: Sequence[Json]) -> list[Json]:
+def judged_here(rows: Sequence[RowRecord]) -> list[JudgedSweep]:
     """The rows of a report that judge an order over a sweep, as lines of the table."""
-    found = []
+    found: list[JudgedSweep] = []
     for row in rows:
         details = row["details"] or {}
         interval = details.get("interval")
-        if row["kind"] != "order" or not interval or row["bound"] is None:
+        if row["kind"] != "order" or not interval or row["bound"] is None or row["measured"] is None:
             continue
         name = "/".join(part for part in (row["paper"], row["statement"], row["claim"]) if part)
         found.append(
@@ -108,8 +131,8 @@ def judged_here(rows: Sequence[Json]) -> list[Json]:
                 "method": row["method"],
                 "right": related(row["right"], details),
                 "where": row["where"] or "",
-                "exponent": row["bound"],
-                "last": row["measured"],
+                "exponent": float(row["bound"]),
+                "last": float(row["measured"]),
                 "interval": interval,
                 "points": len(details.get("counts") or ()),
                 "verdict": row["verdict"],
@@ -124,7 +147,7 @@ def power(value: float | None, log: bool = False) -> str:
     return "" if value is None else f"{value:.3f}" + (" + log" if log else "")
 
 
-def lines(document: Json) -> list[list[str]]:
+def lines(document: ReportDocument) -> list[list[str]]:
     """The whole table as text: what, in which letter, promised, fitted, last local slope, interval, verdict."""
     table = []
     for one in judged_here(document["rows"]):
@@ -132,8 +155,9 @@ def lines(document: Json) -> list[list[str]]:
         what = f"{one['name']} on {one['problem']}"
         ends = [power(one["exponent"]), "", f"{one['last']:.3f}", f"[{low:.3f}, {high:.3f}]", one["verdict"]]
         table.append([what, "sweep", *ends])
-    for one in (document.get("rates") or {}).get("series", ()):
-        low, high = one["interval"]
-        ends = [f"{one['slope']:.3f}", f"{one['last']:.3f}", f"[{low:.3f}, {high:.3f}]", one["verdict"]]
-        table.append([one["name"], one["letter"], power(one["exponent"], one["log"]), *ends])
+    kept = document.get("rates")
+    for series in kept["series"] if kept else ():
+        low, high = series["interval"]
+        ends = [f"{series['slope']:.3f}", f"{series['last']:.3f}", f"[{low:.3f}, {high:.3f}]", series["verdict"]]
+        table.append([series["name"], series["letter"], power(series["exponent"], series["log"]), *ends])
     return table

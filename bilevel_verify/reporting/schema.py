@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -34,7 +35,7 @@ def problems_with(document: object) -> list[str]:
     return list(_faults(document, schema(), "report"))[:20]
 
 
-def _faults(value: object, rule: dict[str, Any], place: str) -> Any:
+def _faults(value: object, rule: dict[str, Any], place: str) -> Iterator[str]:
     if "$ref" in rule:
         rule = schema()["$defs"][rule["$ref"].rpartition("/")[2]]
     kinds = rule.get("type")
@@ -52,7 +53,7 @@ def _faults(value: object, rule: dict[str, Any], place: str) -> Any:
             yield from _faults(item, rule["items"], f"{place}[{number}]")
 
 
-def _object_faults(value: dict[str, Any], rule: dict[str, Any], place: str) -> Any:
+def _object_faults(value: Mapping[str, object], rule: dict[str, Any], place: str) -> Iterator[str]:
     for name in rule.get("required", ()):
         if name not in value:
             yield f"{place} lacks {name!r}"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from bilevel_verify.checks.verdicts.columns import DERIVED, FIELDS, Column, view
 from bilevel_verify.checks.verdicts.counting import text_of
+from bilevel_verify.checks.verdicts.verdict import RowRecord
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
+from bilevel_verify.reporting.document import ReportDocument
 from bilevel_verify.reporting.rates import lines as rate_lines
 from bilevel_verify.reporting.words import LOOKS, number, statement_name, worst
 
-Json = dict[str, Any]
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -63,7 +63,7 @@ def markdown_escape(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
-def latex_matrix(document: Json) -> str:
+def latex_matrix(document: ReportDocument) -> str:
     """The summary matrix as booktabs tables, one a paper, each with those problems that one of its statements met."""
     problems, statements, cells = _matrix(document)
     lines = [NEEDS]
@@ -82,7 +82,7 @@ def latex_matrix(document: Json) -> str:
 _ASKED = {c.head: c for c in (*FIELDS.values(), *DERIVED.values())}
 
 
-def latex_rows(document: Json, count: int = 60, columns: Sequence[str] | None = None) -> str:
+def latex_rows(document: ReportDocument, count: int = 60, columns: Sequence[str] | None = None) -> str:
     """The tightest and worst verdicts as a booktabs table.
 
     ``columns`` are heads of columns (``statement``, ``claim``, ``margin``, ``formula`` as printed, any field of a
@@ -112,18 +112,18 @@ def latex_rows(document: Json, count: int = 60, columns: Sequence[str] | None = 
     return "\n".join(lines) + "\n"
 
 
-def _latex_cell(row: Json, column: Column) -> str:
+def _latex_cell(row: RowRecord, column: Column) -> str:
     value = column.value(row)
     if column.name == "formula":
-        return f"${value}$" if value and balanced(value) else ""
+        return f"${value}$" if isinstance(value, str) and value and balanced(value) else ""
     return latex_escape(_text(column, value, "" if column.name == "eps" else "—"))
 
 
-def _text(column: Column, value: Any, none: str = "—") -> str:
+def _text(column: Column, value: object, none: str = "—") -> str:
     """A value of a column as plain text; ``none`` is shown for a number that there is not."""
     if column.numeric:
-        return none if value is None else number(value)
-    return "; ".join(value) if column.kind == "texts" else str(value or "")
+        return number(value) if isinstance(value, int | float | str) else none
+    return "; ".join(value) if isinstance(value, list) else str(value or "")
 
 
 def balanced(latex: str) -> bool:
@@ -145,7 +145,7 @@ def balanced(latex: str) -> bool:
     return depth == 0 and closed and not loose and not unsafe and not comment and latex.isascii()
 
 
-def markdown(document: Json, count: int = 100) -> str:
+def markdown(document: ReportDocument, count: int = 100) -> str:
     """Title, counts, matrix and worst rows as Markdown."""
     from bilevel_verify.reporting.build import worst_rows
 
@@ -183,7 +183,7 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells if rule else [markdown_escape(c) for c in cells]) + " |"
 
 
-def _matrix(document: Json) -> tuple[list[str], list[str], dict[tuple[str, str], str]]:
+def _matrix(document: ReportDocument) -> tuple[list[str], list[str], dict[tuple[str, str], str]]:
     judged = [m for m in document["matrix"] if m["verdicts"]]
     found = {(statement_name(m), m["problem"] or "as a whole"): worst(list(m["verdicts"])) for m in judged}
     return sorted({p for _, p in found}), list(dict.fromkeys(s for s, _ in found)), found

@@ -7,20 +7,21 @@ holds many.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from math import isfinite, log10
 from pathlib import Path
 from typing import Any
 
+from bilevel_verify.reporting.document import TightnessLine
 from bilevel_verify.reporting.words import LOOKS
 
-Json = dict[str, Any]
 DATA = "worst.json"
 LEAST = 1e-12
 """Where the scale of the map begins."""
 MOST_STATEMENTS = 500
 
 
-def tightness_record(folder: str | Path) -> list[Json] | None:
+def tightness_record(folder: str | Path) -> list[TightnessLine] | None:
     """The results beside a report, one line for each claim; None where there are none, or another file."""
     try:
         data = json.loads((Path(folder) / DATA).read_text(encoding="utf-8"))
@@ -31,7 +32,7 @@ def tightness_record(folder: str | Path) -> list[Json] | None:
     return found or None
 
 
-def _line(one: Json, claim: Json) -> Json:
+def _line(one: Mapping[str, Any], claim: Mapping[str, Any]) -> TightnessLine:
     """One claim; ``place`` is where its share lies between 1e-12 (0) and 1 (1) on a log scale, None without one."""
     share, verdict = float(claim["ratio"]), claim["verdict"]
     if verdict is not None and verdict not in LOOKS:

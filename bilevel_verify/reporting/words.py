@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from bilevel_verify.checks.verdicts.verdict import Verdict
+from bilevel_verify.checks.verdicts.verdict import RowRecord, Verdict
+from bilevel_verify.reporting.document import MatrixCell
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def method_title(name: str) -> str:
     return METHODS[name].title if name in METHODS else name
 
 
-def statement_name(row: Mapping[str, Any]) -> str:
+def statement_name(row: RowRecord | MatrixCell) -> str:
     """Paper and statement of a row, as far as it has them."""
     return "/".join(p for p in (row["paper"], row["statement"]) if p)
 
@@ -86,14 +85,14 @@ def percent(value: float) -> str:
     return f"{share:.0f}\u202f%" if abs(share) >= 10 or share == 0 else f"{share:.2g}\u202f%"
 
 
-def nested(value: Any) -> str:
+def nested(value: object) -> str:
     """Lists and mappings as a person would write them: ``x = (0, 0), value = 2; x = (0, pi)``."""
     if isinstance(value, dict):
         return ", ".join(f"{k} = {nested(v)}" for k, v in value.items())
     if isinstance(value, list):
         inner = [nested(v) for v in value]
         return "; ".join(inner) if any(isinstance(v, dict | list) for v in value) else f"({', '.join(inner)})"
-    return str(value) if isinstance(value, str) else number(value, 10)
+    return number(value, 10) if isinstance(value, int | float) or value is None else str(value)
 
 
 def worst(verdicts: list[str]) -> str:

@@ -7,7 +7,6 @@ import os
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from bilevel_verify.campaign.store import Failure, Store
 from bilevel_verify.checks.verdicts.verification import Verification
@@ -15,10 +14,10 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.reporting.build import document_of, document_of_store
 from bilevel_verify.reporting.detection import detection_record
+from bilevel_verify.reporting.document import ReportDocument
 from bilevel_verify.reporting.rates import rates_record
 from bilevel_verify.reporting.tightness import tightness_record
 
-Json = dict[str, Any]
 FORMATS = ("html", "json", "markdown", "latex", "figures")
 
 
@@ -52,9 +51,10 @@ def report(
         An unknown format, or a folder that cannot be written.
     """
     many = [verifications] if isinstance(verifications, Verification) else list(verifications)
-    if not all(one is None or isinstance(one, Problem) for one in problems):
+    given = [one for one in problems if one is None or isinstance(one, Problem)]
+    if len(given) < len(problems):
         raise InputError("report: problems must be problems such as load(...) and zoo(...) give, one a verification")
-    return write_document(document_of(many, title=title, command=command, problems=problems), out, formats)
+    return write_document(document_of(many, title=title, command=command, problems=given), out, formats)
 
 
 def report_store(
@@ -74,7 +74,9 @@ def report_store(
     return page
 
 
-def export_rest(store: Store, document: Json, out: str | Path, keys: Iterable[str] | None = None) -> Path | None:
+def export_rest(
+    store: Store, document: ReportDocument, out: str | Path, keys: Iterable[str] | None = None
+) -> Path | None:
     """Where a page cannot carry all rows, write all of them as ``rows.csv`` beside it."""
     if len(document["rows"]) == document["summary"]["rows"]:
         return None
@@ -86,7 +88,7 @@ def export_rest(store: Store, document: Json, out: str | Path, keys: Iterable[st
 
 
 def write_document(
-    document: Json, out: str | Path, formats: Sequence[str] = FORMATS, columns: Sequence[str] | None = None
+    document: ReportDocument, out: str | Path, formats: Sequence[str] = FORMATS, columns: Sequence[str] | None = None
 ) -> Path:
     """Write a report document in the given formats; every file appears only when it is complete.
 
@@ -99,8 +101,11 @@ def write_document(
     page = folder / "index.html"
     papers = {paper["key"] for paper in document["papers"]}
     rates = rates_record(folder, papers) or document.get("rates")
-    beside = {"detection": detection_record(folder), "tightness": tightness_record(folder)}
-    document = document | {name: found or document.get(name) for name, found in beside.items()} | {"rates": rates}
+    document = document | {
+        "detection": detection_record(folder) or document.get("detection"),
+        "tightness": tightness_record(folder) or document.get("tightness"),
+        "rates": rates,
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _write_formats(document, folder, page, formats, columns)
@@ -110,7 +115,7 @@ def write_document(
 
 
 def _write_formats(
-    document: Json, folder: Path, page: Path, formats: Sequence[str], columns: Sequence[str] | None
+    document: ReportDocument, folder: Path, page: Path, formats: Sequence[str], columns: Sequence[str] | None
 ) -> None:
     from bilevel_verify.reporting import tables
 

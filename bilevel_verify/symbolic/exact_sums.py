@@ -6,9 +6,9 @@ here, nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from bilevel_verify.symbolic.program import Program
 if TYPE_CHECKING:
     import mpmath
 
-Numbers = list[Any]
+Numbers: TypeAlias = "list[mpmath.mpf]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class ExactSums:
                 if i in rows:
                     result[i - rows.start] += scale * mp.fdot((weights[k][a], number) for k, number in column)
 
-    def _dense(self, forms: Forms) -> dict[int, list[tuple[int, Any]]]:
+    def _dense(self, forms: Forms) -> dict[int, list[tuple[int, mpmath.mpf]]]:
         """Variable -> (sample, coefficient) where the coefficient is not zero."""
         if id(forms) not in self._matrices:
             columns: dict[int, list[tuple[int, Any]]] = {}
@@ -154,7 +154,7 @@ class ExactSums:
         found: dict[int, list[tuple[int, Any]]] = self._matrices[id(forms)]
         return found
 
-    def _program(self, key: object, derive: Any) -> Program:
+    def _program(self, key: object, derive: Callable[..., Program]) -> Program:
         if key not in self._programs:
             self._programs[key] = derive()
         return self._programs[key]

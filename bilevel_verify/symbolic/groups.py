@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TypeAlias
+
+import sympy
 
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph
 from bilevel_verify.symbolic.program import Program, finish
 
-Form = tuple[dict[int, Any], Any]
+Number: TypeAlias = Fraction | sympy.Expr
+"""An exact number; of SymPy where it is no fraction."""
+Shape = tuple[tuple[str, tuple[int, ...], object], ...]
+"""A program without its inputs and numbers: operations with the places of their arguments and their values."""
+Form = tuple[dict[int, Number], Number]
 """Coefficients by input, and the constant."""
 
 
@@ -24,7 +30,7 @@ class Group:
 
     template: Program
     forms: tuple[tuple[Form, ...], ...]
-    parameters: tuple[tuple[Any, ...], ...]
+    parameters: tuple[tuple[Number, ...], ...]
 
     @property
     def count(self) -> int:
@@ -32,7 +38,7 @@ class Group:
         return len(self.forms[0])
 
 
-Terms = list[tuple[Any, int]]
+Terms = list[tuple[Number, int]]
 """Terms of a sum: factor, and node of a graph."""
 
 LEAST = 4
@@ -46,7 +52,7 @@ def grouped(
     graph: Graph, terms: Terms, size: int, forms: list[Form], worthwhile: Callable[[Group], bool] = lambda group: True
 ) -> tuple[tuple[Group, ...], Terms]:
     """Terms of equal shape as groups, and the terms that are left."""
-    shapes: dict[Any, list[tuple[tuple[Any, int], list[int], list[Any]]]] = {}
+    shapes: dict[Shape, list[tuple[tuple[Number, int], list[int], list[Number]]]] = {}
     left: Terms = []
     for term in terms:
         shape, slots, numbers = _shape(graph, term[1])
@@ -62,9 +68,9 @@ def grouped(
         columns = [
             tuple(_as_form(p, size, forms) for p in column) for column in zip(*(slots for _, slots, _ in members))
         ]
-        numbers = list(zip(*(numbers for _, _, numbers in members)))
-        fixed = [column[0] if all(v == column[0] for v in column) else None for column in numbers]
-        varying = tuple(column for column, value in zip(numbers, fixed) if value is None)
+        rows = list(zip(*(numbers for _, _, numbers in members)))
+        fixed = [row[0] if all(v == row[0] for v in row) else None for row in rows]
+        varying = tuple(row for row, value in zip(rows, fixed) if value is None)
         group = Group(_template(shape, len(columns), fixed), tuple(columns), varying)
         if worthwhile(group):
             groups.append(group)
@@ -77,12 +83,12 @@ def _as_form(position: int, size: int, forms: list[Form]) -> Form:
     return ({position: ONE}, ZERO) if position < size else forms[position - size]
 
 
-def _shape(graph: Graph, term: int) -> tuple[Any, list[int], list[Any]]:
+def _shape(graph: Graph, term: int) -> tuple[Shape, list[int], list[Number]]:
     """What a term looks like without its inputs and its numbers: (shape, inputs, numbers)."""
     place: dict[int, int] = {}
-    shape: list[Any] = []
+    shape: list[tuple[str, tuple[int, ...], object]] = []
     slots: list[int] = []
-    numbers: list[Any] = []
+    numbers: list[Number] = []
     order: list[int] = []
     stack = [term]
     while stack:  # arguments in the order in which they are used, so that equal terms get equal shapes
@@ -99,16 +105,16 @@ def _shape(graph: Graph, term: int) -> tuple[Any, list[int], list[Any]]:
         instruction = graph[index]
         if instruction.op == "input":
             slots.append(instruction.value)
-            shape.append(("slot",))
+            shape.append(("slot", (), None))
         elif instruction.op == "const":
             numbers.append(instruction.value)
-            shape.append(("number",))
+            shape.append(("number", (), None))
         else:
             shape.append((instruction.op, tuple(place[a] for a in instruction.args), instruction.value))
     return tuple(shape), slots, numbers
 
 
-def _template(shape: Any, slots: int, fixed: list[Fraction | None]) -> Program:
+def _template(shape: Shape, slots: int, fixed: list[Number | None]) -> Program:
     """The function of a shape: inputs ``u0, u1, ...``, then the numbers that vary (None in ``fixed``) as ``p0 ...``.
 
     The last number is a factor of the whole.
@@ -119,12 +125,11 @@ def _template(shape: Any, slots: int, fixed: list[Fraction | None]) -> Program:
     numbers = iter([graph.input_at(next(free)) if value is None else graph.const(value) for value in fixed])
     variables = iter(range(slots))
     places: list[int] = []
-    for op, *rest in shape:
+    for op, args, value in shape:
         if op == "slot":
             places.append(graph.input_at(next(variables)))
         elif op == "number":
             places.append(next(numbers))
         else:
-            args, value = rest
             places.append(graph.emit(op, tuple(places[a] for a in args), value))
     return finish(graph, [graph.mul((next(numbers), places[-1]))], ())

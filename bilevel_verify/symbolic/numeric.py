@@ -7,7 +7,7 @@ with ``A`` for the forms and one with its transpose for the gradient, whatever `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -286,7 +286,7 @@ class NumericStructure:
         self._last = (key, values)
         return values
 
-    def program(self, key: object, derive: Any) -> Program:
+    def program(self, key: object, derive: Callable[..., Program]) -> Program:
         """A derived program, derived once."""
         if key not in self._programs:
             self._programs[key] = lower(derive())

@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import sympy
 
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph, Instruction
-from bilevel_verify.symbolic.groups import Form, Group, Terms, grouped
+from bilevel_verify.symbolic.groups import Form, Group, Number, Terms, grouped
 from bilevel_verify.symbolic.program import Program, finish
 
 
@@ -32,9 +31,9 @@ class Structure:
     """
 
     size: int
-    constant: Any
-    linear: dict[int, Any]
-    quadratic: dict[tuple[int, int], Any]
+    constant: Number
+    linear: dict[int, Number]
+    quadratic: dict[tuple[int, int], Number]
     forms: tuple[Form, ...]
     core: Program | None
     groups: tuple[Group, ...] = ()
@@ -62,25 +61,25 @@ def repeated(program: Program, worthwhile: Callable[[Group], bool]) -> tuple[Pro
     return _Decomposition(program).repeated(worthwhile)
 
 
-def times(a: Fraction, b: Fraction) -> Fraction:
+def times(a: Number, b: Number) -> Number:
     """Exact product of two numbers (Fractions, or SymPy numbers)."""
     return a * b if isinstance(a, Fraction) and isinstance(b, Fraction) else _back(_sympy(a) * _sympy(b))
 
 
-def plus(a: Fraction, b: Fraction) -> Fraction:
+def plus(a: Number, b: Number) -> Number:
     """Exact sum of two numbers."""
     return a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else _back(_sympy(a) + _sympy(b))
 
 
-def _sympy(a: object) -> Any:
+def _sympy(a: Number) -> sympy.Expr:
     return sympy.Rational(a.numerator, a.denominator) if isinstance(a, Fraction) else a
 
 
-def _back(a: Any) -> Any:
+def _back(a: sympy.Expr) -> Number:
     return Fraction(int(a.p), int(a.q)) if a.is_Rational else a
 
 
-Polynomial = dict[tuple[int, ...], Any]
+Polynomial = dict[tuple[int, ...], Number]
 """Monomial (sorted inputs, at most two) -> coefficient."""
 
 
@@ -95,7 +94,7 @@ class _Decomposition:
         self.polynomials: dict[int, Polynomial] = {}
         self.graph = Graph([*program.inputs])
         self.copies: dict[int, int] = {}
-        self.forms: dict[Any, int] = {}
+        self.forms: dict[object, int] = {}
         self.list_of_forms: list[Form] = []
 
     def _degree(self, index: int) -> int | None:
@@ -119,7 +118,7 @@ class _Decomposition:
 
     def run(self) -> Structure:
         polynomial: Polynomial = {}
-        rest: list[tuple[Any, int]] = []
+        rest: list[tuple[Number, int]] = []
         self._split(self.program.outputs[0], ONE, polynomial, rest)
         groups, rest = grouped(self.graph, rest, self.size, self.list_of_forms)
         core, forms = _with_used_forms(self.graph, rest, self.size, self.list_of_forms)
@@ -151,7 +150,7 @@ class _Decomposition:
     def _is_polynomial(self, args: tuple[int, ...]) -> bool:
         return len(args) == 1 and self.degrees[args[0]] is not None
 
-    def _split(self, index: int, scale: Fraction, polynomial: Polynomial, rest: list[tuple[object, int]]) -> None:
+    def _split(self, index: int, scale: Number, polynomial: Polynomial, rest: Terms) -> None:
         """Terms of a sum, through signs and constant factors: into the polynomial, or into the core."""
         for factor, args in self._terms(index, scale):
             if self._is_polynomial(args):
@@ -160,7 +159,7 @@ class _Decomposition:
             else:
                 rest.append((factor, self.graph.mul(self._copy(a) for a in args)))
 
-    def _terms(self, index: int, scale: Fraction) -> Iterator[tuple[Any, tuple[int, ...]]]:
+    def _terms(self, index: int, scale: Number) -> Iterator[tuple[Number, tuple[int, ...]]]:
         """Terms of a sum, through signs and constant factors: a number, and the factors of its product."""
         stack = [(index, scale)]
         while stack:
@@ -239,13 +238,13 @@ class _Decomposition:
             if missing:
                 stack.extend(missing)
                 continue
-            self.copies[place] = self._rebuild(
-                instruction.op, tuple(self.copies[a] for a in instruction.args), instruction.value
-            )
+            self.copies[place] = self._rebuild(instruction, tuple(self.copies[a] for a in instruction.args))
         return self.copies[index]
 
-    def _rebuild(self, op: str, args: tuple[int, ...], value: Any) -> int:
-        return self.graph.input_at(value) if op == "input" else self.graph.emit(op, args, value)
+    def _rebuild(self, instruction: Instruction, args: tuple[int, ...]) -> int:
+        if instruction.op == "input":
+            return self.graph.input_at(instruction.value)
+        return self.graph.emit(instruction.op, args, instruction.value)
 
     def _form(self, polynomial: Polynomial) -> int:
         coefficients = {m[0]: c for m, c in polynomial.items() if m and c != 0}

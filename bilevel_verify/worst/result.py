@@ -18,6 +18,8 @@ from bilevel_verify.worst.tightness import Tightness
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from bilevel_verify.worst.tightness_map import WorstRecord
+
 RESULT = "worst.json"
 
 
@@ -79,7 +81,7 @@ class WorstCase:
         reasons = sorted(self.skipped.items(), key=lambda pair: -pair[1])[:3]
         return "".join(f"; {count} times: {reason}" for reason, count in reasons)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> WorstRecord:
         """The result as JSON, without the course of the search."""
         return {
             "statement": self.statement,

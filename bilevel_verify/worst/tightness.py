@@ -8,6 +8,7 @@ from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.methods.run import Run
 from bilevel_verify.worst.family import Candidate
 from bilevel_verify.worst.screening import Share
+from bilevel_verify.worst.tightness_map import ClaimRecord
 
 LOOSE = 1e-3
 """Below this share a claim is called loose."""
@@ -68,7 +69,7 @@ class Tightness:
     def __str__(self) -> str:
         return f"{self.claim}: {self.ratio:.6g} of the bound ({self.share.certainty}), {self.word}; {self.candidate}"
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> ClaimRecord:
         """The finding as JSON."""
         share, one = self.share, self.candidate
         return {

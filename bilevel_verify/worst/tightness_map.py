@@ -3,18 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Json = Mapping[str, Any]
+    from bilevel_verify.checks.verdicts.verdict import RowRecord
+
+
+class ClaimRecord(TypedDict):
+    """The largest share of the bound of one claim; ``problem`` and ``reproduce`` once it is saved."""
+
+    claim: str
+    relation: str
+    ratio: float | str
+    measured: float | str
+    bound: float | str
+    where: str
+    certainty: str
+    verdict: str | None
+    known_refuted: bool
+    confirmed: bool
+    word: str
+    family: str
+    knobs: Mapping[str, object]
+    x0: list[float]
+    eps: float | None
+    row: RowRecord | None
+    problem: NotRequired[str]
+    reproduce: NotRequired[str]
+
+
+class WorstRecord(TypedDict):
+    """The result of a search for one statement, without its course."""
+
+    statement: str
+    method: str | None
+    families: list[str]
+    claims: list[ClaimRecord]
+    silent: list[str]
+    tried: int
+    decided: int
+    places: int
+    skipped: dict[str, int]
+    seed: int
+    seconds: float
+    interrupted: bool
+
+
 LEAST = 1e-12
 """Where the map begins; smaller shares are drawn there."""
 COLOURS = {"refuted": "tab:red", "holds": "tab:green"}
 
 
-def table(results: Sequence[Json]) -> str:
+def table(results: Sequence[WorstRecord]) -> str:
     """Markdown: every statement with its loosest and its tightest claim, then every claim.
 
     Parameters
@@ -47,7 +89,7 @@ def table(results: Sequence[Json]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def totals(results: Sequence[Json]) -> dict[str, int]:
+def totals(results: Sequence[WorstRecord]) -> dict[str, int]:
     """How much was tried, and how many claims were found attained, tight, loose, broken."""
     claims = [claim for one in results for claim in one["claims"]]
     shares = [share for claim in claims if (share := _share(claim)) is not None]
@@ -67,7 +109,7 @@ def totals(results: Sequence[Json]) -> dict[str, int]:
     }
 
 
-def tightness_map(results: Sequence[Json]) -> Figure:
+def tightness_map(results: Sequence[WorstRecord]) -> Figure:
     """One line for every statement, one point for every claim at the largest share of its bound, on a log scale."""
     from matplotlib.figure import Figure
 
@@ -87,15 +129,15 @@ def tightness_map(results: Sequence[Json]) -> Figure:
     return figure
 
 
-def _share(claim: Json) -> float | None:
+def _share(claim: ClaimRecord) -> float | None:
     """The share as a number; None where the sides have different signs, or where it is above 1 and not confirmed."""
     share = float(claim["ratio"])
     return share if share > 0 and claim["confirmed"] else None
 
 
-def _text(claim: Json) -> str:
+def _text(claim: ClaimRecord) -> str:
     return f"{float(claim['ratio']):.4g}"
 
 
-def _why(one: Json) -> str:
+def _why(one: WorstRecord) -> str:
     return next(iter(one["skipped"]), "no candidate").replace("|", "\\|")

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.checks.verdicts.verdict import Row, Verdict
+from bilevel_verify.checks.verdicts.verdict import Row, RowRecord, Verdict
 from bilevel_verify.theorems.card_parts import Mark
 
 VERDICTS: dict[str, Verdict] = {
@@ -18,6 +18,14 @@ VERDICTS: dict[str, Verdict] = {
     "undecided": "undecided",
     "vacuous": "not applicable",
 }
+
+
+class FindingRecord(RowRecord):
+    """A :class:`Finding` as JSON: its row, and what the audit adds."""
+
+    counterexample: dict[str, str] | None
+    repaired: str | None
+    script: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +61,15 @@ class Finding:
         """``paper/id`` of the statement."""
         return f"{self.row.paper}/{self.row.statement}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> FindingRecord:
         """All fields of the row and of the finding, for JSON; a field that does not apply is None."""
-        extra = {
+        return {
+            **self.row.to_dict(),
             "printed": self.printed,
             "counterexample": None if self.counterexample is None else dict(self.counterexample),
             "repaired": self.repaired,
             "script": self.script,
         }
-        return self.row.to_dict() | extra
 
     def __str__(self) -> str:
         op = self.row.details.get("op", "<=")

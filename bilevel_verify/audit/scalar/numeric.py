@@ -10,6 +10,7 @@ import numpy as np
 from bilevel_verify.errors import ExpressionError
 from bilevel_verify.language import tree
 from bilevel_verify.language.elementary import ELEMENTARY
+from bilevel_verify.numbers.arithmetic import Exact
 from bilevel_verify.numbers.floats import Numpy
 from bilevel_verify.numbers.rounding import nearest
 from bilevel_verify.numbers.trees import Bound, Evaluate, TreeEvaluator
@@ -35,23 +36,27 @@ def evaluate(node: tree.Node, points: Points) -> Array:
 class _Reals(Numpy):
     """Arrays of points as trees want them."""
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: Exact) -> Any:
         return np.float64(nearest(value))
 
     def named(self, name: str) -> Array:
         return np.asarray({"pi": np.pi, "E": np.e, "oo": np.inf}[name])
 
-    def raised(self, a: Any, exponent: Any) -> Any:
-        return np.power(np.asarray(a, float), exponent)
+    def raised(self, a: Array, exponent: Array) -> Array:
+        found: Array = np.power(np.asarray(a, float), exponent)
+        return found
 
-    def maximum(self, a: Any, b: Any) -> Any:
-        return np.maximum(a, b)
+    def maximum(self, a: Array, b: Array) -> Array:
+        found: Array = np.maximum(a, b)
+        return found
 
-    def minimum(self, a: Any, b: Any) -> Any:
-        return np.minimum(a, b)
+    def minimum(self, a: Array, b: Array) -> Array:
+        found: Array = np.minimum(a, b)
+        return found
 
-    def compare(self, op: str, a: Any, b: Any) -> Any:
-        return np.abs(a - b) <= NEAR * (np.abs(a) + np.abs(b)) if op == "eq" else super().compare(op, a, b)
+    def compare(self, op: str, a: Array, b: Array) -> Array:
+        found: Array = np.abs(a - b) <= NEAR * (np.abs(a) + np.abs(b)) if op == "eq" else super().compare(op, a, b)
+        return found
 
     def integer(self, value: object, what: str) -> int:
         raise NotImplementedError("the ends of a range differ from point to point")
@@ -62,8 +67,9 @@ class _Samples(TreeEvaluator[Array, Array]):
 
     error, lazy, typed = ExpressionError, True, False
 
-    def modulo(self, left: Any, right: Any) -> Any:
-        return np.mod(left, right)
+    def modulo(self, left: Array, right: Array) -> Array:
+        found: Array = np.mod(left, right)
+        return found
 
     def over_range(self, node: tree.Call, index: str, low: tree.Node, high: tree.Node) -> Evaluate[Array]:
         """Sums and products, maxima and minima; too long a range gives NaN."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from bilevel_verify.checks.instances.tabulate import tabulate
 from bilevel_verify.checks.solvers.running import joined, restarts_of
 from bilevel_verify.methods.run import ENDED, Run, Trace
 from bilevel_verify.theorems.card import Claim
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 KEPT = 200_000
 """Rows of an open epoch that are kept whole."""
@@ -153,7 +156,7 @@ def _chosen(rows: Trace, places: Any, epoch: int) -> Trace:
     return Trace(rows.epoch[places], rows.k[places], sequences, starts)
 
 
-def _run_of(rows: Trace, x: Any) -> Run:
+def _run_of(rows: Trace, x: NDArray[np.float64]) -> Run:
     """Rows as a run in the middle; no epoch is known to have ended by a restart but those that another one follows."""
     nothing: Mapping[str, Any] = MappingProxyType({})
     epochs = int(np.asarray(rows.epoch)[-1]) + 1

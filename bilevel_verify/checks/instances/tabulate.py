@@ -7,7 +7,7 @@ judged again in balls of full precision.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import arb
@@ -24,6 +24,9 @@ from bilevel_verify.truth.arithmetic.algebra import Boxes
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
 from bilevel_verify.truth.functions.formulas import BoxHyper, BoxPenalty, Hyper, Penalty
 from bilevel_verify.truth.truth import Truth
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Key = tuple[float, ...]
 CHUNK = 4096
@@ -131,7 +134,7 @@ def _store(
             column[key] = (value, certainty if inside[row] else "computed")
 
 
-def _value(low: Any, high: Any, as_vector: bool) -> Value:
+def _value(low: NDArray[np.float64], high: NDArray[np.float64], as_vector: bool) -> Value:
     if np.ndim(low) == 0:
         return _ball(float(low), float(high))
     rows = tuple(tuple(_ball(a, b) for a, b in zip(r, s)) for r, s in zip(low.tolist(), high.tolist()))

@@ -10,17 +10,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Literal, TypedDict, get_args, get_origin, get_type_hints
 
 from bilevel_verify.checks.verdicts.counting import word_of
 from bilevel_verify.checks.verdicts.deciding import what_decides
-from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.checks.verdicts.verdict import Row, RowRecord
 
 Kind = Literal["text", "word", "number", "count", "flag", "texts", "record"]
 """``word`` is a text from a closed list, ``count`` an integer, ``texts`` several texts, ``record`` anything else."""
-Json = dict[str, Any]
-_KINDS: dict[Any, Kind] = {str: "text", float: "number", int: "count", bool: "flag"}
-_SCHEMAS: dict[Kind, Json] = {
+
+
+class Rule(TypedDict, total=False):
+    """That part of JSON Schema, draft 2020-12, which the schema of a report uses."""
+
+    type: str | list[str]
+    description: str
+    required: list[str]
+    properties: dict[str, Rule]
+    additionalProperties: bool | Rule
+    items: Rule
+    enum: list[str | None]
+
+
+_KINDS: dict[object, Kind] = {str: "text", float: "number", int: "count", bool: "flag"}
+_SCHEMAS: dict[Kind, Rule] = {
     "text": {"type": ["string", "null"]},
     "number": {
         "type": ["number", "string", "null"],
@@ -43,7 +56,7 @@ class Column:
 
     name: str
     kind: Kind
-    value: Callable[[Mapping[str, Any]], Any]
+    value: Callable[[RowRecord], object]
     label: str = ""
     words: tuple[str | None, ...] = ()
     latex: str | None = None
@@ -60,7 +73,7 @@ class Column:
         return self.kind in ("number", "count")
 
     @property
-    def schema(self) -> Json:
+    def schema(self) -> Rule:
         """Its rule in the JSON schema of a report."""
         if self.kind == "word":
             return {"enum": list(self.words)}
@@ -83,13 +96,13 @@ def _field(name: str, annotation: object) -> Column:
     return Column(name, kind, lambda row: row.get(name), words=words, optional=optional)
 
 
-def _eps(row: Mapping[str, Any]) -> float | None:
+def _eps(row: RowRecord) -> float | None:
     eps = (row["details"] or {}).get("eps")
     return eps if isinstance(eps, int | float) else None
 
 
-def _joined(separator: str, *names: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda row: separator.join(row[name] for name in names if row[name])
+def _joined(separator: str, *names: str) -> Callable[[Mapping[str, object]], str]:
+    return lambda row: separator.join(str(row[name]) for name in names if row[name])
 
 
 _HINTS = get_type_hints(Row)
@@ -127,7 +140,7 @@ def view(name: str) -> list[Column]:
     return [COLUMNS[one] for one in VIEWS[name]]
 
 
-def row_schema() -> Json:
+def row_schema() -> Rule:
     """The JSON schema of a row in a report: every field, none absent."""
     return {
         "type": "object",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
-from bilevel_verify.checks.verdicts.verdict import ORDER_VERDICTS, Judged, judged_by
+from bilevel_verify.checks.verdicts.verdict import ORDER_VERDICTS, Judged, RowRecord, judged_by
 
 WORDS: dict[str, dict[str, str]] = {
     "units": {"holds": "agree", "refuted": "disagree", "undecided": "weak"},
@@ -27,12 +27,12 @@ ORDER = ("refuted", "inconsistent", "undecided", "holds", "consistent", "uninfor
 assert set(ORDER) == {"holds", "refuted", *ORDER_VERDICTS}
 
 
-def judges(row: Mapping[str, Any]) -> Judged:
+def judges(row: RowRecord) -> Judged:
     """What a row judges (rows of older stores do not say it)."""
     return row.get("judges") or judged_by(row["kind"])
 
 
-def plain_word(row: Mapping[str, Any]) -> str:
+def plain_word(row: RowRecord) -> str:
     """The word under which a row is counted among those that judge the same: ``agree``, ``holds``, ``kept here``."""
     if _kept(row):
         return KEPT
@@ -40,13 +40,13 @@ def plain_word(row: Mapping[str, Any]) -> str:
     return WORDS.get(judges(row), {}).get(verdict, verdict)
 
 
-def word_of(row: Mapping[str, object]) -> str:
+def word_of(row: RowRecord) -> str:
     """How the verdict of a row is called: a relation holds, units agree; what is on record as refuted is kept here."""
     what = judges(row)
     return plain_word(row) if what == "relation" else f"{what}: {plain_word(row)}"
 
 
-def _kept(row: Mapping[str, object]) -> bool:
+def _kept(row: RowRecord) -> bool:
     """Whether a claim that is on record as refuted is kept on an instance."""
     known = row.get("known_refuted") and row["verdict"] == "holds" and row.get("as_printed")
     return bool(known and judges(row) == "relation")
@@ -55,6 +55,16 @@ def _kept(row: Mapping[str, object]) -> bool:
 def first_mark(marks: Sequence[str], reading: str | None) -> str:
     """The word under which a row that is not as printed is counted (rows of older stores have no marks)."""
     return marks[0].partition(":")[0] if marks else "reading" if reading else "repaired"
+
+
+class Counts(TypedDict):
+    """A :class:`Count` as JSON."""
+
+    verdicts: dict[str, int]
+    as_printed: dict[str, int]
+    marked: dict[str, dict[str, int]]
+    apart: dict[str, dict[str, int]]
+    holds_by_certainty: dict[str, int]
 
 
 @dataclass(slots=True)
@@ -74,7 +84,7 @@ class Count:
     apart: dict[str, Counter[str]] = field(default_factory=dict)
     certainty: Counter[str] = field(default_factory=Counter)
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: RowRecord) -> None:
         """Count one row, as a mapping of its fields."""
         verdict, what = row["verdict"], judges(row)
         if what != "relation":
@@ -86,7 +96,7 @@ class Count:
             if verdict == "holds":
                 self.certainty[row["certainty"] or "computed"] += 1
 
-    def _relation(self, row: Mapping[str, Any], verdict: str) -> None:
+    def _relation(self, row: RowRecord, verdict: str) -> None:
         if row["as_printed"]:
             self.printed[verdict] += 1
             return
@@ -113,7 +123,7 @@ class Count:
         own = [counts for mark, counts in self.marked.items() if mark != "repaired"]
         return sum(own or self.marked.values(), Counter())
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> Counts:
         """All counts, for JSON."""
         return {
             "verdicts": in_order(self.relations),
@@ -127,7 +137,7 @@ class Count:
         return text_of(self.to_dict())
 
 
-def count_of(rows: Iterable[Mapping[str, object]]) -> Count:
+def count_of(rows: Iterable[RowRecord]) -> Count:
     """The counts of some rows."""
     found = Count()
     for row in rows:
@@ -140,7 +150,7 @@ def in_order(counts: Mapping[str, int]) -> dict[str, int]:
     return {verdict: counts[verdict] for verdict in ORDER if counts.get(verdict)}
 
 
-def text_of(counts: Mapping[str, Any]) -> str:
+def text_of(counts: Counts) -> str:
     """Counts (:meth:`Count.to_dict`) in one line: relations, and behind them what is counted apart."""
     split = ", ".join(f"{n} {c}" for c, n in counts["holds_by_certainty"].items())
     parts = [_words(counts["verdicts"], split)] if counts["verdicts"] else []
@@ -153,7 +163,7 @@ def _words(counts: Mapping[str, int], split: str = "") -> str:
     return ", ".join(f"{n} {word}" + (f" ({split})" if word == "holds" and split else "") for word, n in counts.items())
 
 
-def is_new_refutation(row: Mapping[str, str | None]) -> bool:
+def is_new_refutation(row: RowRecord) -> bool:
     """A promise refuted, whose card does not already record it: as printed, or a part or special case of the print.
 
     A named reading and a repaired form are not the paper's; their refutation is none of the paper.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
+
+from bilevel_verify.checks.verdicts.verdict import RowRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ CLASSES = (
 OTHER = Open("other", "", "what the reason names")
 
 
-def open_class(row: Mapping[str, object]) -> Open | None:
+def open_class(row: RowRecord) -> Open | None:
     """The class of an undecided row; None for a row that is decided."""
     if row["verdict"] != "undecided":
         return None
@@ -76,7 +77,7 @@ def open_class(row: Mapping[str, object]) -> Open | None:
     return next((one for one in CLASSES if re.search(one.pattern, reason)), OTHER)
 
 
-def what_decides(row: Mapping[str, object]) -> str:
+def what_decides(row: RowRecord) -> str:
     """What would decide a row, in one line; empty for a row that is decided."""
     found = open_class(row)
     return "" if found is None else found.decides

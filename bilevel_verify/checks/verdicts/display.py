@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from html import escape
 
 from bilevel_verify.checks.verdicts.columns import view
@@ -36,8 +35,8 @@ def html(head: str, claims: Sequence[Row]) -> str:
 def _html_row(row: Row) -> str:
     cells = []
     for column in view("notebook"):
-        value = column.value(asdict(row))
-        text = f"{value:.6g}" if column.numeric and value is not None else str(value or "")
+        value = column.value(row.to_dict())
+        text = f"{float(value):.6g}" if column.numeric and isinstance(value, float | int | str) else str(value or "")
         cells.append(text + (f" (reading: {row.reading})" if column.name == "what" and row.reading else ""))
     return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired, TypedDict
 
 from bilevel_verify.errors import InputError
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
@@ -27,6 +27,55 @@ def related(right: str | None, details: Mapping[str, object] | None) -> str:
     """A right side behind its sign, where a row has both; rows of earlier versions have the sign in the text."""
     op = (details or {}).get("op")
     return f"{op} {right}" if op and right else right or ""
+
+
+class Details(TypedDict, total=False):
+    """What a row says besides its fields, as far as reports read it: a check puts more in, by names of its own.
+
+    ``driver``, ``counts``, ``bounds``, ``interval`` are the sweep of an order; ``script``, ``repaired`` are of audits.
+    """
+
+    op: str
+    eps: float | list[float | None] | None
+    x0: list[float] | None
+    driver: list[float]
+    counts: list[float] | None
+    bounds: list[float] | None
+    interval: list[float] | None
+    certificate_files: list[str]
+    script: str | None
+    repaired: str | None
+
+
+class RowRecord(TypedDict):
+    """A :class:`Row` as JSON: numbers that JSON cannot say are texts; rows of older stores lack the last two."""
+
+    paper: str | None
+    statement: str | None
+    claim: str | None
+    source: str | None
+    problem: str | None
+    method: str | None
+    kind: str
+    verdict: Verdict
+    certainty: Certainty | None
+    left: str | None
+    right: str | None
+    measured: float | str | None
+    bound: float | str | None
+    margin: float | str | None
+    where: str | None
+    places: int | None
+    reason: str | None
+    reproduce: str | None
+    reading: str | None
+    as_printed: bool
+    known_refuted: bool
+    printed: str | None
+    stated: str | None
+    details: Details
+    marks: NotRequired[list[str]]
+    judges: NotRequired[Judged]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +145,20 @@ class Row:
         """The right side behind its sign, ``<= B**2``."""
         return related(self.right, self.details)
 
-    def to_dict(self) -> dict[str, str | None]:
+    def to_dict(self) -> RowRecord:
         """All fields, for JSON; non-finite numbers become strings so that the text stays strict JSON."""
-        return {key: _jsonable(value) for key, value in asdict(self).items()}
+        record: RowRecord = _jsonable(asdict(self))
+        return record
 
     @classmethod
-    def from_dict(cls, data: dict[str, str | None]) -> Row:
+    def from_dict(cls, data: RowRecord) -> Row:
         """Inverse of :meth:`to_dict`; unknown keys are refused by the constructor."""
-        numeric = {"measured", "bound", "margin"}
-        fields_: dict[str, Any] = {k: float(v) if k in numeric and isinstance(v, str) else v for k, v in data.items()}
-        fields_.pop("judges", None)
-        return cls(**fields_ | {"marks": tuple(fields_.get("marks", ()))})
+        fields_ = {name: value for name, value in data.items() if name != "judges"}
+        for name in ("measured", "bound", "margin"):
+            if isinstance(value := fields_.get(name), str):
+                fields_[name] = float(value)
+        given: dict[str, Any] = fields_ | {"marks": tuple(data.get("marks", ()))}
+        return cls(**given)
 
     def __str__(self) -> str:
         """``holds ragd-gs/lemma-1:value on trig-1-1: 0.1 against 0.3, margin 0.67 (certified)``."""

@@ -19,17 +19,19 @@ if TYPE_CHECKING:
     from bilevel_verify.audit.findings.coverage import Line
     from bilevel_verify.audit.findings.finding import Finding
     from bilevel_verify.audit.findings.levels import Levels
-    from bilevel_verify.checks.verdicts.verdict import Row
+    from bilevel_verify.campaign.answers import RestoredAnswer
+    from bilevel_verify.checks.verdicts.verdict import Row, RowRecord
     from bilevel_verify.drafting.draft import Draft
     from bilevel_verify.manuscript.fidelity import Row as Quoted
     from bilevel_verify.proofreading.report import Report
+    from bilevel_verify.reporting.document import Quotations
     from bilevel_verify.theorems.card import Card
 
 SPARE = 0.6
 """Seconds by the clock beyond its budget that a link may take where others use the processor: the engines load."""
 
 
-def _relation(row: Mapping[str, Any]) -> str:
+def _relation(row: RowRecord) -> str:
     """Both sides with the relation between them; ``~`` where only their units are compared."""
     if row["left"] is None:
         return ""
@@ -354,7 +356,7 @@ class _Progress:
             sys.stderr.flush()
 
 
-def _quotations(quoted: Mapping[str, Sequence[Quoted]]) -> list[dict[str, object]]:
+def _quotations(quoted: Mapping[str, Sequence[Quoted]]) -> list[Quotations]:
     """How the quotations of each card compare with its print, and those that are wrong."""
     from bilevel_verify.manuscript import BAD, counts
 
@@ -377,10 +379,10 @@ def _write(
     from bilevel_verify.reporting.write import write_document
 
     what = ", ".join(card.key for card in cards) or "nothing"
-    answer = {"statement": what, "problem": None, "rows": [f.row.to_dict() for f in findings]}
+    answer: RestoredAnswer = {"statement": what, "problem": None, "rows": [f.row.to_dict() for f in findings]}
     document = build([answer], title=f"Audit of {what}", command="bilevel-verify audit")
     quoted = quotations(cards)
-    page = write_document(document | {"quotations": _quotations(quoted)}, folder)
+    page = write_document({**document, "quotations": _quotations(quoted)}, folder)
     pages = write_errata(findings, lines, cards, folder, reports, quoted)
     try:
         for finding in findings:

@@ -8,7 +8,7 @@ import shlex
 import signal
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import Cell, Limits
 from bilevel_verify.campaign.controls import Control, judge_controls
@@ -18,6 +18,11 @@ from bilevel_verify.campaign.store import Store
 from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
 from bilevel_verify.files import is_folder, is_there, read_text
+
+if TYPE_CHECKING:
+    from bilevel_verify.campaign.answers import RunRecord
+    from bilevel_verify.checks.verdicts.verdict import RowRecord
+    from bilevel_verify.reporting.document import ReportDocument
 
 INTERRUPTED, OUR_ERROR, WRONG_USE = 130, 3, 2
 LARGEST_REPORT = 1_000_000_000
@@ -115,7 +120,7 @@ def _dry_run(campaign: Campaign, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _document(store: Store, outcome: Outcome, campaign: Campaign, arguments: argparse.Namespace) -> dict[str, object]:
+def _document(store: Store, outcome: Outcome, campaign: Campaign, arguments: argparse.Namespace) -> ReportDocument:
     from bilevel_verify.reporting import document_of_store
 
     words = ["bilevel-verify", "run", *([arguments.campaign] if arguments.campaign else [])]
@@ -124,10 +129,10 @@ def _document(store: Store, outcome: Outcome, campaign: Campaign, arguments: arg
     return document_of_store(store, outcome.keys, title=title, command=shlex.join(words), failures=outcome.failures)
 
 
-def _answers(store: Store, outcome: Outcome) -> tuple[list[dict[str, object]], list[dict[str, object]], list[Control]]:
+def _answers(store: Store, outcome: Outcome) -> tuple[list[RowRecord], list[RunRecord], list[Control]]:
     """The rows of all answers, the runs of those cells that asked for runs alone, and the controls; read once."""
-    rows: list[dict[str, Any]] = []
-    runs: list[dict[str, Any]] = []
+    rows: list[RowRecord] = []
+    runs: list[RunRecord] = []
     controls: list[Control] = []
     for stored in store.cells(outcome.keys):
         rows += stored.answer.get("rows", ())
@@ -137,8 +142,8 @@ def _answers(store: Store, outcome: Outcome) -> tuple[list[dict[str, object]], l
 
 
 def _say_result(
-    rows: list[dict[str, object]],
-    runs: list[dict[str, object]],
+    rows: list[RowRecord],
+    runs: list[RunRecord],
     outcome: Outcome,
     page: Path | None,
     arguments: argparse.Namespace,
@@ -172,13 +177,13 @@ def _say_result(
         output.line(f"report: {page}")
 
 
-def _summary_table(rows: list[dict[str, Any]]) -> None:
+def _summary_table(rows: list[RowRecord]) -> None:
     """One line a statement: how many rows of each verdict, on how many problems, with the smallest margin."""
     from collections import Counter
 
     from bilevel_verify.reporting.words import LOOKS, number
 
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[RowRecord]] = {}
     for row in rows:
         groups.setdefault("/".join(p for p in (row["paper"], row["statement"]) if p), []).append(row)
     lines = []
@@ -203,7 +208,7 @@ def _controls_kept(controls: list[Control], arguments: argparse.Namespace) -> bo
     return not wrong
 
 
-def _runs_table(runs: list[dict[str, Any]]) -> None:
+def _runs_table(runs: list[RunRecord]) -> None:
     """One line a method: on how many problems it ran, how its runs ended, and the median of its oracle calls."""
     from collections import Counter
     from statistics import median
@@ -211,7 +216,7 @@ def _runs_table(runs: list[dict[str, Any]]) -> None:
     from bilevel_verify.campaign.statistics import oracle_calls
     from bilevel_verify.reporting.words import number
 
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[RunRecord]] = {}
     for run in runs:
         groups.setdefault(run["method"], []).append(run)
     lines = []
@@ -253,7 +258,7 @@ def report_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def load_document(path: Path) -> dict[str, object]:
+def load_document(path: Path) -> ReportDocument:
     """A report document from its JSON file.
 
     Raises
@@ -266,15 +271,15 @@ def load_document(path: Path) -> dict[str, object]:
 
     text = read_text(path, LARGEST_REPORT)
     try:
-        document = json.loads(text)
+        report: ReportDocument = json.loads(text)
     except (ValueError, RecursionError):
         raise InputError(f"{path}: not JSON") from None
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA_NAME:
+    if not isinstance(report, dict) or report.get("schema") != SCHEMA_NAME:
         raise InputError(f"{path}: not a report of schema {SCHEMA_NAME!r}")
-    faults = problems_with(document)
+    faults = problems_with(report)
     if faults:
         raise InputError(f"{path}: {faults[0]}")
-    return document
+    return report
 
 
 def _export(store: Store, folder: Path, kind: str, keys: Any) -> None:

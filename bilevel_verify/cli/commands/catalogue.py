@@ -53,7 +53,7 @@ def list_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _records(kind: str, paper: str | None) -> list[dict[str, Any]]:
+def _records(kind: str, paper: str | None) -> list[dict[str, object]]:
     if kind == "problems":
         from bilevel_verify.problems import zoo
 
@@ -114,7 +114,7 @@ def _found(name: str, beside: bool = False) -> dict[str, object]:
     problem = open_problem(reference)
     if isinstance(problem, ProblemFamily):
         return {"family": str(problem), "knobs": plain(problem.knobs), "letters": list(problem.letters)}
-    return problem_record(problem)
+    return {**problem_record(problem)}
 
 
 def _is_card(path: str) -> bool:
@@ -131,7 +131,8 @@ def _statement(name: str, beside: bool = False) -> dict[str, Any]:
     from bilevel_verify.theorems import find_statement
 
     card, entry = find_statement(name)
-    return {**entry_record(card, entry), "fidelity": _fidelity(card, entry.id)} if beside else entry_record(card, entry)
+    found: dict[str, Any] = {**entry_record(card, entry)}
+    return {**found, "fidelity": _fidelity(card, entry.id)} if beside else found
 
 
 def _fidelity(card: Card, statement: str) -> list[dict[str, Any]]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.cli import output, values
 from bilevel_verify.errors import InputError
+
+if TYPE_CHECKING:
+    from bilevel_verify.problems.problem import Problem
 
 DEFAULT_LAM = "1,3,10,100"
 
@@ -23,7 +26,7 @@ def plot_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _problem(arguments: argparse.Namespace) -> Any:
+def _problem(arguments: argparse.Namespace) -> Problem:
     tolerances = values.tolerances(arguments.eps)
     return values.member_of(values.problem_of(arguments)[0], tolerances[0] if tolerances else None)
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.cli import output, values
 from bilevel_verify.errors import InputError
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bilevel_verify.benchmarks.rate_series import Series
+    from bilevel_verify.benchmarks.rates import SeriesRecord
 
 
 def rates_command(arguments: argparse.Namespace) -> int:
@@ -27,7 +31,7 @@ def rates_command(arguments: argparse.Namespace) -> int:
     return _show(_measured(series, arguments), arguments)
 
 
-def _measured(series: Any, arguments: argparse.Namespace) -> list[Json]:
+def _measured(series: Sequence[Series], arguments: argparse.Namespace) -> list[SeriesRecord]:
     """All series, written one by one: an interrupted run leaves what it has."""
     from bilevel_verify.benchmarks import rates
 
@@ -44,7 +48,7 @@ def _measured(series: Any, arguments: argparse.Namespace) -> list[Json]:
     return rows
 
 
-def _own(arguments: argparse.Namespace) -> Json:
+def _own(arguments: argparse.Namespace) -> SeriesRecord:
     """The rate of any method on any problem or family, over ``--eps`` or ``--sweep``."""
     from bilevel_verify.benchmarks.own_rate import Setting, own_rate
 
@@ -75,7 +79,7 @@ def _own(arguments: argparse.Namespace) -> Json:
     )
 
 
-def _listed(series: Any, arguments: argparse.Namespace) -> int:
+def _listed(series: Sequence[Series], arguments: argparse.Namespace) -> int:
     if arguments.json:
         output.print_json(
             [{"name": s.name, "exponent": s.exponent, "letter": s.letter, "source": s.source} for s in series]
@@ -86,7 +90,7 @@ def _listed(series: Any, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show(rows: list[Json], arguments: argparse.Namespace) -> int:
+def _show(rows: list[SeriesRecord], arguments: argparse.Namespace) -> int:
     """The table; an exponent that is not reached is no error."""
     if arguments.json:
         output.print_json({"rates": rows})

@@ -44,7 +44,7 @@ class Refined:
         """Compute one constant; the better of two certified ends stays."""
         begun, before = time.monotonic(), self.took.get(name)
         try:
-            record = constant_record(table[name])
+            record: dict[str, Any] = {**constant_record(table[name])}
         except BilevelVerifyError as error:
             record = {"name": name, "value": None, "reason": " ".join(str(error).split())}
         self.took[name] = time.monotonic() - begun

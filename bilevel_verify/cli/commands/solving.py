@@ -49,7 +49,7 @@ def solve_command(arguments: argparse.Namespace) -> int:
     given = {k: v for k, v in options.items() if v is not None}
     limit = {} if arguments.seconds is None else {"seconds": arguments.seconds}
     run = solve(problem, arguments.method, eps=eps, parameters=letters, seed=arguments.seed, **given, **limit)
-    record = run_record(run) | {"versions": dict(run.versions), "seconds": run.seconds}
+    record: dict[str, Any] = {**run_record(run), "versions": dict(run.versions), "seconds": run.seconds}
     if arguments.truth:
         record["truth"] = truth_at(problem, run.x, arguments.seconds)
         plain = not letters and not (given.keys() - {"x0", "statement"})  # the run that the theorem prescribes

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bilevel_verify.checks import Verification
+    from bilevel_verify.checks.verdicts.verdict import RowRecord
     from bilevel_verify.problems.family import ProblemFamily
     from bilevel_verify.problems.problem import Problem
     from bilevel_verify.worst import RandomVerification
@@ -100,7 +101,7 @@ def _verifications(
     return problem, found
 
 
-def _remarks(rows: list[dict[str, Any]]) -> list[str]:
+def _remarks(rows: list[RowRecord]) -> list[str]:
     """What a table of verdicts leaves open: refutations that are no news, and runs that wanted more calls."""
     known = sum(row["verdict"] == "refuted" and bool(row["known_refuted"]) for row in rows)
     short = any((row["reason"] or "").startswith("budget: the run was not finished") for row in rows)
@@ -117,7 +118,7 @@ def _left_out(found: list[Verification], wanted: list[str]) -> list[str]:
     return [f"{name}:{claim}" for name, claim in rates if (name, claim) not in judged]
 
 
-def _said_of_certificates(rows: list[dict[str, Any]], folder: str) -> str:
+def _said_of_certificates(rows: list[RowRecord], folder: str) -> str:
     """How many decided rows have certificates, in how many files, and how they are checked."""
     decided = [row["details"] for row in rows if row["verdict"] in ("holds", "refuted")]
     files = [file for details in decided for file in details.get("certificate_files", ())]

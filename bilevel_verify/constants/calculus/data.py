@@ -11,7 +11,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
@@ -24,6 +24,9 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.jets import Jet, coefficients_of
 from bilevel_verify.numbers.rounding import Array, enclose, up
+
+if TYPE_CHECKING:
+    from bilevel_verify.symbolic.program import Program
 
 AT_ONCE = 16_384
 """Samples that one product reads."""
@@ -183,7 +186,7 @@ class DataTerm(Special):
 
 
 @lru_cache(maxsize=64)
-def _program(data: Any) -> Any:
+def _program(data: DataSum) -> Program:
     from bilevel_verify.symbolic.program import program_of
 
     return program_of(data.body, [*data.forms, *data.columns])

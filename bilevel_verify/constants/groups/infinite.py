@@ -179,7 +179,7 @@ def _may_grow(part: Group, total: Expr, k: int) -> NDArray[np.bool_]:
             points.append(point.copy())
     alone = Model(replace(part.structure, rest=total, ridges=(), quadratic={}, linear={}), part.is_x)
     sizes = alone.evaluate(k, np.array(points), np.array(points)).entries.magnitude()
-    return np.asarray(~(sizes[1::2] <= 10 * sizes[::2])).any(axis=0)
+    return np.asarray(np.any(~(sizes[1::2] <= 10 * sizes[::2]), axis=0))
 
 
 def _derivative(known: dict[tuple[int, ...], Expr], variables: Sequence[Symbol], index: tuple[int, ...]) -> Expr:

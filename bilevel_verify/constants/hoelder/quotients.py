@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from bilevel_verify.constants.formula.smoothness import kinks
 from bilevel_verify.constants.groups.part import Part
 from bilevel_verify.constants.search.sampling import sample_points
 from bilevel_verify.intervals.batch import Interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def sampled_quotient(parts: list[Part], form: str, nu: float, count: int = 240) -> float:
@@ -41,7 +44,9 @@ def sampled_quotient(parts: list[Part], form: str, nu: float, count: int = 240) 
     return best
 
 
-def _around_kinks(part: Part, points: Any, direction: Any, rng: Any) -> tuple[Any, Any]:
+def _around_kinks(
+    part: Part, points: NDArray[np.float64], direction: NDArray[np.float64], rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Half of the points moved onto a kink of some ridge, with the direction along its row."""
     model = part.model
     for number, ridge in enumerate(model.structure.ridges):

@@ -39,7 +39,7 @@ class Sample:
         """A W, shape (n, c)."""
         return np.asarray(self.A @ y.reshape(-1, self.c))
 
-    def ready(self, y: FloatArray) -> tuple[FloatArray, Any]:
+    def ready(self, y: FloatArray) -> tuple[FloatArray, object]:
         """Scores and what the link shares at y."""
 
         def compute() -> tuple[FloatArray, Any]:
@@ -158,7 +158,8 @@ class Tuning(Classification):
     def seen(self) -> tuple[Tuning, NDArray[np.intp]]:
         """The lower level over the columns that a training row has, and those; elsewhere its minimiser is zero."""
         A = self.train.A
-        columns = np.flatnonzero(np.asarray((A != 0).sum(axis=0)))
+        entries: Any = A != 0
+        columns = np.flatnonzero(np.asarray(entries.sum(axis=0)))
         part = Tuning(Sample(A[:, columns], self.train.link, self.train.c), self.valid)
         part.scale = self.scale
         return part, columns

@@ -8,8 +8,8 @@ f = 1/(2N) sum (R - X)^2 + 1/(2N) |U^T U - V^T V|_F^2, or, one bit, 1/N sum log(
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,14 @@ FloatArray = NDArray[np.float64]
 
 @loop
 def entries_pass(
-    starts: Any, columns: Any, values: Any, U: Any, V: Any, one_bit: bool, into_U: Any, into_V: Any
+    starts: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    values: FloatArray,
+    U: FloatArray,
+    V: FloatArray,
+    one_bit: bool,
+    into_U: FloatArray,
+    into_V: FloatArray,
 ) -> float:
     """Sum of the losses of all entries; their slopes times V and U are added to ``into_U`` and ``into_V``.
 
@@ -53,7 +60,7 @@ def entries_pass(
 
 
 @cache
-def _pass() -> Any:
+def _pass() -> Callable[..., float]:
     from numba import boolean, float64, int32
 
     vector, table = float64[::1], float64[:, ::1]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from scipy.special import expit, logsumexp
 
 FloatArray = NDArray[np.float64]
-Matrix = Any
+Matrix: TypeAlias = "FloatArray | csr_matrix"
 """A dense array or a CSR matrix, shape (samples, features)."""
 
 

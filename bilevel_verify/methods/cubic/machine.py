@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from bilevel_verify.oracles.counted import (
 )
 from bilevel_verify.oracles.jit import compiled, loop
 from bilevel_verify.oracles.oracles import BudgetExhausted
+
+if TYPE_CHECKING:
+    pass
 
 NEEDS = ("hvp_f", "hvp_g", "hvp_yy_f", "hvp_yy_g", "jvp_xy_f", "jvp_xy_g")
 PENALTY_KIND, MINIMAX_KIND = range(2)
@@ -190,7 +193,7 @@ class Machine:
 class MachineOperator:
     """v -> C v at one point, and the descent with it (see ``descent.Operator``)."""
 
-    def __init__(self, machine: Machine, point: tuple[Any, ...]) -> None:
+    def __init__(self, machine: Machine, point: tuple[object, ...]) -> None:
         self.machine, self.point = machine, point
 
     def product(self, v: Array) -> Array:

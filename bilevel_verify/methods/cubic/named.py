@@ -18,14 +18,14 @@ from bilevel_verify.methods.registry import Letter, Method, Reading, register
 FSBA_SHEET = "fsba"
 
 
-def small_step(letters: Mapping[str, Any], seen: Iteration) -> bool:
+def small_step(letters: Mapping[str, float], seen: Iteration) -> bool:
     """Line 8 of Algorithm 2: ``|s_t| <= sqrt(eps/M)/2``; not asked without eps."""
     if "eps" not in letters:
         return False
     return bool(norm(seen.step.s) <= square_root(letters["eps"] / letters["M"]) / 2)
 
 
-def lazy_test(letters: Mapping[str, Any], seen: Iteration) -> bool:
+def lazy_test(letters: Mapping[str, float], seen: Iteration) -> bool:
     """Line 10 of Algorithms 4 and 5, with the snapshot and the iterate before the step."""
     if "eps" not in letters:
         return False
@@ -35,7 +35,7 @@ def lazy_test(letters: Mapping[str, Any], seen: Iteration) -> bool:
     return bool(letters["eps"] >= (moved + away) ** 2 * 288**2 / (M * 287**2))
 
 
-def small_gradient(letters: Mapping[str, Any], gradient: Array) -> bool:
+def small_gradient(letters: Mapping[str, float], gradient: Array) -> bool:
     """``|grad| <= eps`` before the step; not asked without eps."""
     return "eps" in letters and bool(norm(gradient) <= letters["eps"])
 

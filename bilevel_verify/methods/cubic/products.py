@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ class PenaltyProducts(Penalty):
     (x, w), ``K_p`` each with those of f and g at (x, y), and one mixed product of g at (x, w), of f and of g at (x, y).
     """
 
-    def __init__(self, oracles: Oracles, letters: Mapping[str, Any], y0: Array, literal: bool = False) -> None:
+    def __init__(self, oracles: Oracles, letters: Mapping[str, float], y0: Array, literal: bool = False) -> None:
         super().__init__(oracles, letters, y0)
         self.literal = literal
         self.order = chebyshev_order(letters)
@@ -72,7 +71,7 @@ class DanskinProducts(Danskin):
     The spectrum of ``-f_yy`` is taken in [l1/kappa1, l1].
     """
 
-    def __init__(self, oracles: Oracles, letters: Mapping[str, Any], y0: Array, literal: bool = False) -> None:
+    def __init__(self, oracles: Oracles, letters: Mapping[str, float], y0: Array, literal: bool = False) -> None:
         super().__init__(oracles, letters, y0)
         self.literal = literal
         self.order = chebyshev_order(letters)
@@ -98,7 +97,7 @@ class DanskinProducts(Danskin):
         return f_v[:dx] + o.jvp_xy_f(x, y, inner)
 
 
-def worth_machine_code(oracles: Oracles, letters: Mapping[str, Any]) -> bool:
+def worth_machine_code(oracles: Oracles, letters: Mapping[str, float]) -> bool:
     """Whether one cubic step asks so often, or this problem was asked so often, that compiling repays."""
     heavy = int(letters["K_c"]) * (int(letters["K_p"]) + 1) > 4 * COMPILE_AFTER
     return oracles.worth_compiling(NEEDS, heavy)

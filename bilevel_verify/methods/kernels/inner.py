@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bilevel_verify.methods.kernels.state import Hessians, Inner, Lower, Real
 from bilevel_verify.methods.kernels.vectors import copy_into, is_finite, squared_norm
 from bilevel_verify.oracles.convention import Counts, OracleSet, Vector
@@ -124,7 +126,7 @@ def conjugate_gradients(
 
 
 @loop
-def solve_in_place(a: object, b: Vector) -> bool:
+def solve_in_place(a: Sequence[Vector], b: Vector) -> bool:
     """b <- A^{-1} b by Gaussian elimination with partial pivoting; False for a singular matrix. A is destroyed."""
     n = len(b)
     for j in range(n):

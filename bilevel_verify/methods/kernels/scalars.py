@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, TypeAlias
 
 from bilevel_verify.numbers import binary
 from bilevel_verify.oracles.jit import compiled_as
+
+Real: TypeAlias = float
+"""A number of the arithmetic of the run (``state.Real``)."""
 
 
 @compiled_as(math.sqrt)
@@ -26,7 +29,7 @@ def power(a: Any, exponent: Any) -> Any:
     return binary.power(a, exponent) if hasattr(a, "man_exp") else a**exponent
 
 
-def exponential(a: object) -> Any:
+def exponential(a: Real) -> Real:
     """exp(a)."""
     if isinstance(a, float):
         return math.exp(a)

@@ -163,7 +163,7 @@ class Ask(NamedTuple):
 
     P: OracleSet
     gradient: Any
-    value: Real
+    value: Any
     exact: Any
     counts: Counts
 

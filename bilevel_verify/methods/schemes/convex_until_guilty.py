@@ -273,7 +273,7 @@ def sentence(ask: Ask, m: Memory, s: State, k: int, value_u: Any) -> int:
     return CLOSED
 
 
-def ready_letters(at: Progress, letters: Any, given: Mapping[str, Any]) -> None:
+def ready_letters(at: Progress, letters: Any, given: Mapping[str, float]) -> None:
     """Everything that follows from eps, L and rho."""
     eps, L, rho = given["eps"], given["L"], given["rho"]
     alpha = given.get("alpha", 2 * square_root(rho * eps))

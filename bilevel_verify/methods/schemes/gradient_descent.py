@@ -141,7 +141,7 @@ def perturbed_gradient_descent(ask: Ask, m: Memory) -> int:
             return code
 
 
-def always_tested(at: Progress, letters: Any, given: Mapping[str, Any]) -> None:
+def always_tested(at: Progress, letters: Any, given: Mapping[str, float]) -> None:
     """Small gradients are looked for whatever the run stops at; no perturbation yet."""
     at.tested = 1
     letters.k_pert = -1

@@ -201,7 +201,7 @@ GUESSED = (
 """Further letters of the methods: guesses of L and rho, and what they are multiplied by (Remark 2)."""
 
 
-def guesses(at: Progress, letters: Any, given: Mapping[str, Any]) -> None:
+def guesses(at: Progress, letters: Any, given: Mapping[str, float]) -> None:
     """L and rho are guesses where c2 or c3 is given (Remark 2)."""
     letters.L, letters.rho = given["L"], given["rho"]
     letters.adaptive = int("c2" in given or "c3" in given)

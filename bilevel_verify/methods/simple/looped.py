@@ -141,7 +141,7 @@ class LoopStepper:
         whole = [0] * loops.WHOLES
         whole[loops.PASSES], whole[loops.MOST] = int(letters["K"]), self.setup.budget[1]
         whole[loops.SET] = code
-        real = [number(0)] * loops.REALS
+        real: list[Any] = [number(0)] * loops.REALS
         real[loops.SIZE] = number(size) if known else self._projection
         real[loops.MOMENTUM] = number(1)
         real += self.looped.reals(letters)

@@ -65,7 +65,7 @@ class SimpleMemory(NamedTuple):
 
 
 @loop
-def agm_bio(P: OracleSet, counts: Counts, memory: Any) -> int:
+def agm_bio(P: OracleSet, counts: Counts, memory: SimpleMemory) -> int:
     """Passes of Algorithm 1 until the trace is full or the run ends; returns why."""
     whole, real, points = memory.whole, memory.real, memory.points
     if whole[READY] == 0:
@@ -104,7 +104,7 @@ def agm_bio(P: OracleSet, counts: Counts, memory: Any) -> int:
 
 
 @loop
-def one_pass(P: OracleSet, counts: Counts, memory: Any, k: int) -> int:
+def one_pass(P: OracleSet, counts: Counts, memory: SimpleMemory, k: int) -> int:
     """Lines 4-8 of the algorithm; 0, or why the run ends here."""
     whole, real, points = memory.whole, memory.real, memory.points
     n = len(points[X])
@@ -132,7 +132,7 @@ def one_pass(P: OracleSet, counts: Counts, memory: Any, k: int) -> int:
 
 
 @loop
-def project_on_the_cut(P: OracleSet, counts: Counts, memory: Any) -> int:
+def project_on_the_cut(P: OracleSet, counts: Counts, memory: SimpleMemory) -> int:
     """NEXT <- projection of TARGET onto X_k (line 6), the cut built at y_k (or x_k, z_k); 0, or why there is none."""
     whole, real, points = memory.whole, memory.real, memory.points
     n = len(points[X])
@@ -168,7 +168,7 @@ def project_on_the_cut(P: OracleSet, counts: Counts, memory: Any) -> int:
 
 
 @loop
-def emptiness(memory: Any, b: Any, slack: Any) -> int:
+def emptiness(memory: SimpleMemory, b: float, slack: float) -> int:
     """An empty cut: lost by rounding if a little slack gives it a point, else g_k lies below g*."""
     whole, real, points = memory.whole, memory.real, memory.points
     real[MISS] = slack
@@ -178,7 +178,7 @@ def emptiness(memory: Any, b: Any, slack: Any) -> int:
 
 
 @loop
-def next_level(P: OracleSet, counts: Counts, memory: Any, k: int) -> None:
+def next_level(P: OracleSet, counts: Counts, memory: SimpleMemory, k: int) -> None:
     """LEVEL <- g_k."""
     whole, real = memory.whole, memory.real
     if whole[MODE] == GIVEN:
@@ -193,7 +193,7 @@ def next_level(P: OracleSet, counts: Counts, memory: Any, k: int) -> None:
 
 
 @loop
-def constant_level(P: OracleSet, counts: Counts, memory: Any) -> int:
+def constant_level(P: OracleSet, counts: Counts, memory: SimpleMemory) -> int:
     """LEVEL <- g_K, the least value along K accelerated steps; 0, or 1 if the budget ended before."""
     real = memory.real
     if lacks(counts, 1):
@@ -208,15 +208,16 @@ def constant_level(P: OracleSet, counts: Counts, memory: Any) -> int:
 
 
 @loop
-def lower_value(P: OracleSet, counts: Counts, memory: Any) -> Any:
+def lower_value(P: OracleSet, counts: Counts, memory: SimpleMemory) -> float:
     """g at the current point of the accelerated method on the lower level."""
     points = memory.points
     ask_value_g(P, counts, points[U], points[UNIT][0:0], points[SUMS])
-    return points[SUMS][0]
+    found: float = points[SUMS][0]
+    return found
 
 
 @loop
-def lower_step(P: OracleSet, counts: Counts, memory: Any) -> None:
+def lower_step(P: OracleSet, counts: Counts, memory: SimpleMemory) -> None:
     """One step of the accelerated projected gradient method on g (sheet 3.2)."""
     whole, real, points = memory.whole, memory.real, memory.points
     ask_grad_g(P, counts, points[W], points[UNIT][0:0], points[GRADIENT])
@@ -231,7 +232,7 @@ def lower_step(P: OracleSet, counts: Counts, memory: Any) -> None:
 
 
 @loop
-def note_row(memory: Any, inside: int) -> None:
+def note_row(memory: SimpleMemory, inside: int) -> None:
     """A row of the trace: x, y, z, g_k; y and g_k only inside a pass."""
     whole, points = memory.whole, memory.points
     row: Vector = memory.trace[whole[ROWS]]

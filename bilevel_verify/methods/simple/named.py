@@ -111,7 +111,7 @@ _register_loop(
 )  # fmt: skip
 
 
-def _penalised(q: Mapping[str, Any]) -> tuple[Any, ...]:
+def _penalised(q: Mapping[str, float]) -> tuple[Any, ...]:
     """Weights and step of PB-APG: ``f + penalty g`` with the step ``1/(L_f + penalty L_g)``."""
     return q["penalty"], 1, 1 / (q["L_f"] + q["penalty"] * q["L_g"])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
@@ -32,6 +32,9 @@ from bilevel_verify.problems.foreign.entries import (
     smallest,
 )
 from bilevel_verify.problems.foreign.needs import Needs
+
+if TYPE_CHECKING:
+    from cvxpy.expressions.expression import Expression
 
 Blocks = Mapping[str, tuple[sympy.Symbol, ...]]
 MOST_DENOMINATOR = 10_000
@@ -69,7 +72,7 @@ class _Fold:
         self.field, self.blocks, self.budget, self.needs = field, blocks, Budget(field), Needs()
         self.letters = {symbol.name: symbol for block in blocks.values() for symbol in block}
 
-    def visit(self, node: Any) -> Entries:
+    def visit(self, node: Expression) -> Entries:
         """The array of expressions of one node, of the node's shape."""
         kind = type(node).__name__
         self.budget.spend(int(np.prod(node.shape, dtype=int)))
@@ -90,7 +93,7 @@ class _Fold:
         except MathematicalError as reason:
             raise ProblemError(f"{self.field}: {kind}: {reason}") from None
 
-    def variable(self, node: Any) -> Entries:
+    def variable(self, node: Expression) -> Entries:
         """A whole block, or one of its letters."""
         name = node.name()
         restricted = [word for word in RESTRICTIONS if _is_set(node.attributes.get(word))]
@@ -106,7 +109,7 @@ class _Fold:
             f"{self.field}: variable {name!r} of shape {node.shape}; name it like a block, {known}, or like one letter"
         )
 
-    def constant(self, node: Any) -> Entries:
+    def constant(self, node: Expression) -> Entries:
         """A constant, or a parameter with its value."""
         value = node.value
         if value is None:
@@ -143,7 +146,7 @@ def _one(function: Callable[..., sympy.Basic]) -> Callable[..., Entries]:
 def _along(function: Callable[..., sympy.Basic]) -> Callable[..., Entries]:
     """A reduction over ``axis`` (None: over all entries)."""
 
-    def run(node: Any, operand: Entries) -> Entries:
+    def run(node: Expression, operand: Entries) -> Entries:
         axis = getattr(node, "axis", None)
         axes = range(operand.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
         return reduced(function, operand, [a % operand.ndim for a in axes])
@@ -151,18 +154,18 @@ def _along(function: Callable[..., sympy.Basic]) -> Callable[..., Entries]:
     return run
 
 
-def _times(node: Any, left: Entries, right: Entries) -> Entries:
+def _times(node: Expression, left: Entries, right: Entries) -> Entries:
     return product(left, right) if left.ndim and right.ndim else elementwise(lambda a, b: a * b, left, right)
 
 
-def _power(node: Any, operand: Entries) -> Entries:
+def _power(node: Expression, operand: Entries) -> Entries:
     exponent = _exponent(node)
     if float(exponent) != float(node.p.value):
         raise MathematicalError(f"the exponent {node.p.value} is no short fraction")
     return elementwise(lambda t: _extended_power(t, exponent), operand)
 
 
-def _exponent(node: Any) -> sympy.Rational:
+def _exponent(node: Expression) -> sympy.Rational:
     """The exponent of a power as the short fraction that it should be."""
     return exact_number(Fraction(node.p.value.item()).limit_denominator(MOST_DENOMINATOR))
 
@@ -188,7 +191,7 @@ def _quadratic(node: object, vector: Entries, matrix: Entries) -> Entries:
     return product(flat, entries(product(matrix, flat)))
 
 
-def _norm(node: Any, operand: Entries) -> Entries:
+def _norm(node: Expression, operand: Entries) -> Entries:
     exponent = exact_number(node.p)
     even = exponent.is_Integer and exponent.is_even
 
@@ -200,7 +203,7 @@ def _norm(node: Any, operand: Entries) -> Entries:
     return _along(norm)(node, operand)
 
 
-def _huber(node: Any, operand: Entries) -> Entries:
+def _huber(node: Expression, operand: Entries) -> Entries:
     """CVXPY's is twice the usual one: ``t^2`` for ``|t| <= M``."""
     width = exact_number(float(node.M.value))
     return elementwise(lambda t: 2 * atoms.huber(width, t), operand)
@@ -211,11 +214,11 @@ def _entropy_of(t: sympy.Expr, s: sympy.Expr) -> sympy.Expr:
     return t * (sympy.log(t) - sympy.log(s))
 
 
-def _cumulative_sum(node: Any, operand: Entries) -> Entries:
+def _cumulative_sum(node: Expression, operand: Entries) -> Entries:
     return np.asarray(np.cumsum(operand, axis=node.axis), dtype=object)
 
 
-def _diagonal(node: Any, operand: Entries) -> Entries:
+def _diagonal(node: Expression, operand: Entries) -> Entries:
     """A matrix with the entries on its diagonal."""
     result = entries(np.zeros(node.shape))
     np.fill_diagonal(result, operand)

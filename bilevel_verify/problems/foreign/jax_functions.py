@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import sympy
@@ -21,6 +21,9 @@ from bilevel_verify.problems.expression_arrays import objects
 from bilevel_verify.problems.foreign.entries import Budget, Entries, entries, moved, scalar
 from bilevel_verify.problems.foreign.jax_primitives import ELEMENTWISE, MOVING, STRUCTURED
 from bilevel_verify.problems.foreign.needs import Needs
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 LONGEST_LOOP = 2_000
 CALLS = {
@@ -84,7 +87,7 @@ def read_function(
 
 
 @contextmanager
-def _doubles(jax: Any) -> Iterator[None]:
+def _doubles(jax: ModuleType) -> Iterator[None]:
     """Trace with float64, so that constants keep their digits."""
     home = jax if callable(getattr(jax, "enable_x64", None)) else jax.experimental  # older releases
     with home.enable_x64(True):

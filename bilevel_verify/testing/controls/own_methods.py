@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,11 @@ from bilevel_verify.testing.controls.broken import SOLVER_RELATIONS, Assertion, 
 from bilevel_verify.testing.references import accelerated_descent
 from bilevel_verify.testing.trials.common import KINDS
 
+if TYPE_CHECKING:
+    from bilevel_verify.methods.run import Run
+    from bilevel_verify.oracles.convention import OracleSet
+    from bilevel_verify.testing.instances.counting import CountedOracles
+
 FloatArray = NDArray[np.float64]
 Gradient = Callable[[FloatArray], FloatArray]
 EVALUATIONS = ("value_f", "value_g", "grad_f", "grad_g", "grad_x_f", "grad_y_f", "grad_x_g", "grad_y_g")
@@ -44,7 +49,7 @@ class _Functions:
         """Never: they are closures."""
         return False
 
-    def function_set(self, names: Sequence[str], form: str = "plain") -> Any:
+    def function_set(self, names: Sequence[str], form: str = "plain") -> OracleSet:
         """The named functions; everything else is a stub that does nothing."""
         from bilevel_verify.oracles import OracleSet
 
@@ -70,7 +75,7 @@ def _nothing(*arguments: object) -> None:
     """A stub."""
 
 
-def stand_in(asked: Any) -> Any:
+def stand_in(asked: CountedOracles | SimpleNamespace) -> Any:
     """What a method needs to know of a problem: its kind, its sizes, and where to ask."""
     dy = getattr(asked, "dy", 0)
     return SimpleNamespace(
@@ -86,7 +91,13 @@ def stand_in(asked: Any) -> Any:
     )
 
 
-def run(asked: Any, method: str, parameters: Mapping[str, object], x0: FloatArray, **options: Any) -> Any:
+def run(
+    asked: CountedOracles | SimpleNamespace,
+    method: str,
+    parameters: Mapping[str, object],
+    x0: FloatArray,
+    **options: Any,
+) -> Run:
     """Run a method of this package on the kit's oracles."""
     from bilevel_verify.methods import run_method
 
@@ -99,7 +110,7 @@ PENALTY = 1e5
 """Weight of the penalty methods: their hypergradient is off by O(1/lambda)."""
 
 
-def inner_letters(asked: Any, lam: float = PENALTY) -> dict[str, Any]:
+def inner_letters(asked: CountedOracles, lam: float = PENALTY) -> dict[str, float]:
     """Steps, momenta and lengths that solve inner problems to about 1e-10, by the paper's letters."""
     mu, L = asked.mu, asked.L
     upper = 8.0  # more than the curvature that f adds in y, relative to lam it is nothing
@@ -125,7 +136,7 @@ def _momentum(mu: float, L: float) -> float:
     return (1 - root) / (1 + root)
 
 
-def _letters(method: str, asked: object) -> dict[str, Any]:
+def _letters(method: str, asked: CountedOracles) -> dict[str, float]:
     """Letters of one outer step of length 1e-3; the inner problems are solved well."""
     i = inner_letters(asked)
     restarted = {"eta": STEP, "theta": 0.5, "B": 1e9, "K": 1}
@@ -160,7 +171,7 @@ def _letters(method: str, asked: object) -> dict[str, Any]:
 def gradient_of(method: str) -> Callable[..., FloatArray]:
     """The hypergradient that a method uses at its first step: ``(oracles, x) -> u``."""
 
-    def hypergradient(asked: Any, x: FloatArray) -> FloatArray:
+    def hypergradient(asked: CountedOracles, x: FloatArray) -> FloatArray:
         options: dict[str, Any] = {"budget": {"calls": 10**6, "iterations": 1}}
         if method in ("prahgd", "pragda", "paid"):
             options["noise"] = np.zeros((1, asked.dx))
@@ -172,10 +183,10 @@ def gradient_of(method: str) -> Callable[..., FloatArray]:
     return hypergradient
 
 
-def counts_of(method: str) -> Callable[..., tuple[Any, dict[str, int]]]:
+def counts_of(method: str) -> Callable[..., tuple[FloatArray, dict[str, int]]]:
     """What a method reports to have asked, next to what it asked: ``(oracles, x0) -> (x, counts)``."""
 
-    def solver(asked: Any, x0: FloatArray) -> tuple[Any, dict[str, int]]:
+    def solver(asked: CountedOracles, x0: FloatArray) -> tuple[FloatArray, dict[str, int]]:
         letters = {**_letters(method, asked), "K": 3} if method in _RESTARTED else _letters(method, asked)
         letters |= {"steps": 3} if "steps" in letters else {}
         options = {"noise": np.zeros((1, asked.dx))} if method in ("prahgd", "pragda", "paid") else {}
@@ -211,17 +222,17 @@ def descending(gradient: Gradient, y0: FloatArray, mu: float, L: float, steps: i
     return _iterates(run(asked, "gradient-descent", {"eta": 1 / L, "N": steps}, y0), steps)
 
 
-def descent(asked: Any, x0: FloatArray, steps: int) -> FloatArray:
+def descent(asked: CountedOracles, x0: FloatArray, steps: int) -> FloatArray:
     """``gradient-descent`` on one level: all iterates."""
     return _iterates(run(asked, "gradient-descent", {"eta": 1 / asked.L, "N": steps}, x0), steps)
 
 
-def _iterates(found: Any, steps: int) -> FloatArray:
+def _iterates(found: Run, steps: int) -> FloatArray:
     points: FloatArray = np.asarray(found.trace.x, dtype=float)
     return points[: steps + 1]
 
 
-def _one_level(gradient: Gradient, n: int) -> Any:
+def _one_level(gradient: Gradient, n: int) -> SimpleNamespace:
     def both(x: FloatArray, y: FloatArray = ()) -> tuple[FloatArray, FloatArray]:  # type: ignore[assignment]
         return gradient(x), np.zeros(0)
 
@@ -231,7 +242,7 @@ def _one_level(gradient: Gradient, n: int) -> Any:
 def stationary(method: str) -> Callable[..., FloatArray]:
     """A method run until its own exact test of the gradient ends it: ``(oracles, x0, eps) -> x``, minimax problems."""
 
-    def solver(asked: Any, x0: FloatArray, eps: float) -> FloatArray:
+    def solver(asked: CountedOracles, x0: FloatArray, eps: float) -> FloatArray:
         instance = asked.instance
         steepest = instance.p.L + float(np.linalg.norm(instance.coupling, 2)) ** 2 / instance.mu
         letters = _letters(method, asked) | {"steps": 2000, "eps": 0.5 * eps}
@@ -247,7 +258,7 @@ def stationary(method: str) -> Callable[..., FloatArray]:
 def second_order(method: str) -> Callable[..., FloatArray]:
     """A cubic Newton method until its own test ends it: ``(oracles, x0, eps) -> x``, on the SymPy form."""
 
-    def solver(asked: Any, x0: FloatArray, eps: float) -> FloatArray:
+    def solver(asked: CountedOracles, x0: FloatArray, eps: float) -> FloatArray:
         from bilevel_verify.methods import run_method
 
         mu, L = asked.mu, asked.L

@@ -8,7 +8,7 @@ or ``numpy``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,9 @@ def _numbers(part: Smooth | None, n: int) -> dict[str, object]:
     return empty | plain | _directions(atoms, rows, rows @ shift, [float(part.weights[i]) for i in kept])
 
 
-def _directions(atoms: list[str], rows: FloatArray, offsets: FloatArray, weights: Any) -> dict[str, object]:
+def _directions(
+    atoms: list[str], rows: FloatArray, offsets: FloatArray, weights: Sequence[float] | FloatArray
+) -> dict[str, object]:
     unknown = [atom for atom in atoms if atom not in RIDGES]
     if unknown or len(atoms) > ROWS:
         what = f"the ridge {unknown[0]!r}" if unknown else f"more than {ROWS} ridges"

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.testing.references.inner import accelerated_descent, conjugate_gradients
 
+if TYPE_CHECKING:
+    from bilevel_verify.testing.instances.counting import CountedOracles
+
 FloatArray = NDArray[np.float64]
 
 
-def lower_solution(oracles: Any, x: FloatArray, y: FloatArray | None = None, steps: int = 0) -> FloatArray:
+def lower_solution(oracles: CountedOracles, x: FloatArray, y: FloatArray | None = None, steps: int = 0) -> FloatArray:
     """The lower-level minimiser by accelerated descent; ``steps`` = 0 takes as many as 1e-11 needs."""
     start = np.zeros(oracles.dy) if y is None else y
     root = np.sqrt(oracles.L / oracles.mu)
@@ -24,7 +27,7 @@ def lower_solution(oracles: Any, x: FloatArray, y: FloatArray | None = None, ste
     return found
 
 
-def _adjoint(oracles: Any, x: FloatArray, y: FloatArray, b: FloatArray, fault: str) -> FloatArray:
+def _adjoint(oracles: CountedOracles, x: FloatArray, y: FloatArray, b: FloatArray, fault: str) -> FloatArray:
     """v with ``hess_yy g(x, y) v = b``."""
     n = oracles.dy
     at = np.zeros(n) if fault == "Hessian at y = 0" else y
@@ -52,7 +55,7 @@ def _adjoint(oracles: Any, x: FloatArray, y: FloatArray, b: FloatArray, fault: s
     return conjugate_gradients(apply, b, 1e-13, inner)
 
 
-def implicit_hypergradient(oracles: Any, x: FloatArray, fault: str = "") -> FloatArray:
+def implicit_hypergradient(oracles: CountedOracles, x: FloatArray, fault: str = "") -> FloatArray:
     """``grad_x f - hess_xy g (hess_yy g)^-1 grad_y f`` at the lower-level solution."""
     y = lower_solution(oracles, x, steps={"one inner step": 1, "five inner steps": 5}.get(fault, 0))
     if fault == "y not solved for":
@@ -98,7 +101,7 @@ def _spoilt(x: FloatArray, found: FloatArray, fault: str) -> Any:
     return wrong.get(fault, lambda: found)()
 
 
-def penalty_hypergradient(oracles: Any, x: FloatArray, fault: str = "", weight: float = 1e6) -> FloatArray:
+def penalty_hypergradient(oracles: CountedOracles, x: FloatArray, fault: str = "", weight: float = 1e6) -> FloatArray:
     """``grad_x f(x, y) + lambda (grad_x g(x, y) - grad_x g(x, z))``, y solving ``f + lambda g``, z solving ``g``.
 
     Extrapolated in 1/lambda, so that it agrees with the hypergradient to 1e-6.
@@ -126,7 +129,7 @@ def penalty_hypergradient(oracles: Any, x: FloatArray, fault: str = "", weight: 
     return 2 * at(lam) - at(lam / 2)
 
 
-def finite_differences(oracles: Any, x: FloatArray) -> FloatArray:
+def finite_differences(oracles: CountedOracles, x: FloatArray) -> FloatArray:
     """Wrong: differences of phi with a step of 1/10, one-sided."""
 
     def phi(z: FloatArray) -> float:
@@ -144,7 +147,7 @@ class Remembering:
         self.x: FloatArray | None = None
         self.y: FloatArray | None = None
 
-    def __call__(self, oracles: Any, x: FloatArray) -> FloatArray:
+    def __call__(self, oracles: CountedOracles, x: FloatArray) -> FloatArray:
         """The hypergradient, the inner solver started at the last y if it has the right length."""
         fits = self.y is not None and len(self.y) == oracles.dy
         known = self.x is not None and len(self.x) == len(x)
@@ -170,7 +173,7 @@ def runs_for_ever(oracles: object, x: FloatArray) -> FloatArray:
         x = x * 1.0
 
 
-def asks_for_ever(oracles: Any, x: FloatArray) -> FloatArray:
+def asks_for_ever(oracles: CountedOracles, x: FloatArray) -> FloatArray:
     """Wrong: never returns and goes on asking."""
     while True:
         oracles.grad_x_f(x, np.zeros(oracles.dy))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.testing.references.hypergradients import implicit_hypergradient, lower_solution
 
+if TYPE_CHECKING:
+    from bilevel_verify.testing.instances.counting import CountedOracles
+
 FloatArray = NDArray[np.float64]
 
 
-def descent(oracles: Any, x0: FloatArray, steps: int, fault: str = "") -> FloatArray:
+def descent(oracles: CountedOracles, x0: FloatArray, steps: int, fault: str = "") -> FloatArray:
     """Gradient descent with step 1/L: all iterates."""
     x, stale, found = x0, np.zeros_like(x0), [x0]
     for k in range(steps):
@@ -39,7 +42,9 @@ RESTART, MOMENTUM, HORIZON = 0.5, 0.25, 6
 """B, theta and K of the restarted method below, fixed so that restarts and outputs both happen within 25 steps."""
 
 
-def restarted_descent(oracles: Any, x0: FloatArray, steps: int, fault: str = "") -> tuple[FloatArray, FloatArray]:
+def restarted_descent(
+    oracles: CountedOracles, x0: FloatArray, steps: int, fault: str = ""
+) -> tuple[FloatArray, FloatArray]:
     """Restarted accelerated descent (Li and Lin 2022, Algorithm 1), step 1/(4 L): iterates and averaged output.
 
     An epoch ends when ``k sum |x_{t+1} - x_t|^2 > B^2``, or unsuccessfully after K steps; the output averages
@@ -84,7 +89,7 @@ def _average(epoch: list[tuple[FloatArray, FloatArray]], fault: str, last: Float
     return found
 
 
-def reporting_solver(oracles: Any, x0: FloatArray, fault: str = "") -> tuple[FloatArray, dict[str, int]]:
+def reporting_solver(oracles: CountedOracles, x0: FloatArray, fault: str = "") -> tuple[FloatArray, dict[str, int]]:
     """Three steps along the hypergradient, with a count of its own."""
     told: dict[str, int] = {}
 
@@ -103,9 +108,10 @@ def reporting_solver(oracles: Any, x0: FloatArray, fault: str = "") -> tuple[Flo
 
             return asked
 
+    teller: Any = Teller()
     x = x0
     for step in range(3):
-        x = x - 0.01 * implicit_hypergradient(Teller(), x)
+        x = x - 0.01 * implicit_hypergradient(teller, x)
         if fault == "counts of the last step only" and step < 2:
             told.clear()
     if fault == "stopping test not counted":
@@ -125,7 +131,7 @@ def _told(told: dict[str, int], fault: str) -> dict[str, int]:
     return told
 
 
-def hyper_descent(oracles: Any, x0: FloatArray, eps: float, fault: str = "") -> FloatArray:
+def hyper_descent(oracles: CountedOracles, x0: FloatArray, eps: float, fault: str = "") -> FloatArray:
     """Descent for minimax problems along ``grad_x f(x, y*(x))`` (Danskin) until it is at most eps."""
     x, y = x0, np.zeros(oracles.dy)
     instance = oracles.instance
@@ -146,13 +152,15 @@ def hyper_descent(oracles: Any, x0: FloatArray, eps: float, fault: str = "") -> 
     return x + slope / smoothness if fault == "returns the point before" else x
 
 
-def _lower_error(oracles: Any, x: FloatArray, y: FloatArray) -> float:
+def _lower_error(oracles: CountedOracles, x: FloatArray, y: FloatArray) -> float:
     """How much the inexact y can change the gradient: ``|B| |grad_y g| / mu``."""
     slope = float(np.linalg.norm(oracles.grad_y_g(x, y)))
     return float(np.linalg.norm(oracles.instance.coupling)) * slope / float(oracles.mu)
 
 
-def two_level_descent(oracles: Any, x0: FloatArray, eps: float, fault: str = "") -> tuple[FloatArray, FloatArray]:
+def two_level_descent(
+    oracles: CountedOracles, x0: FloatArray, eps: float, fault: str = ""
+) -> tuple[FloatArray, FloatArray]:
     """Descent along the implicit hypergradient with backtracking on phi, until it is at most eps: (x, y)."""
     x, known = x0, lower_solution(oracles, x0)
     step = 1.0

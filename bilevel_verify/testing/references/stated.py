@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.testing.references.hypergradients import implicit_hypergradient
 
+if TYPE_CHECKING:
+    from bilevel_verify.testing.instances.counting import CountedOracles
+
 FloatArray = NDArray[np.float64]
 
 
-def hyper_hessian(oracles: object, x: FloatArray, fault: str = "") -> FloatArray:
+def hyper_hessian(oracles: CountedOracles, x: FloatArray, fault: str = "") -> FloatArray:
     """Central differences of the hypergradient."""
     if fault == "second derivative through the solver is zero":
         return np.zeros((len(x), len(x)))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-System = Callable[[list[Any]], tuple[list[Any], Any]]
+if TYPE_CHECKING:
+    import flint
+
+System: TypeAlias = "Callable[[list[flint.arb]], tuple[list[flint.arb], flint.arb_mat]]"
 """Unknowns (balls) -> residuals (balls) and Jacobian (ball matrix)."""
 MOST_UNKNOWNS = 300
 
 
-def krawczyk(system: System, start: Sequence[float]) -> list[Any] | None:
+def krawczyk(system: System, start: Sequence[float]) -> list[flint.arb] | None:
     """Balls with the only solution of a square system near a float start, proved; None where the test fails."""
     import flint
 
@@ -20,7 +23,7 @@ def krawczyk(system: System, start: Sequence[float]) -> list[Any] | None:
     if size > MOST_UNKNOWNS or not np.all(np.isfinite(np.asarray(start, dtype=float))):
         return None
     middle = [flint.arb(float(v)) for v in start]
-    inverse = None
+    inverse = flint.arb_mat(size, size)
     for _ in range(30):
         residual, J = system(middle)
         try:
@@ -37,7 +40,7 @@ def krawczyk(system: System, start: Sequence[float]) -> list[Any] | None:
     return _included(system, middle, inverse)
 
 
-def _included(system: System, middle: list[Any], inverse: Any) -> list[Any] | None:
+def _included(system: System, middle: list[flint.arb], inverse: flint.arb_mat) -> list[flint.arb] | None:
     """Balls around the middle that the Krawczyk operator maps into themselves; None where none is found."""
     import flint
 

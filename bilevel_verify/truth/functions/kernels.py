@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,71 +16,83 @@ from numpy.typing import NDArray
 from bilevel_verify.intervals.arithmetics import IntervalArithmetic
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import array_ends
+from bilevel_verify.numbers.arithmetic import Arithmetic, T
 from bilevel_verify.numbers.balls import ArbBalls
 from bilevel_verify.numbers.floats import Numpy
 from bilevel_verify.numbers.rounding import UNDERFLOW, UNIT, down, up
 from bilevel_verify.symbolic.program import Program
 from bilevel_verify.truth.arithmetic.algebra import Boxes, middle_radius
 
+if TYPE_CHECKING:
+    import flint
+
 FloatArray = NDArray[np.float64]
 BOXES = Boxes()
 
 
-class Kernel(Protocol):
+N = TypeVar("N")
+"""A number of an arithmetic: what it evaluates programs on."""
+C = TypeVar("C")
+"""A column."""
+P = TypeVar("P")
+"""A part."""
+
+
+class Kernel(Protocol[N, C, P]):
     """Columns of one arithmetic, and *parts*: value, gradients and Hessians of a chunk, kept whole until the end."""
 
     arithmetic: Any
 
-    def points(self, inputs: Sequence[Any]) -> int:
+    def points(self, inputs: Sequence[N]) -> int:
         """How many points are evaluated at once."""
 
-    def values(self, places: tuple[int, ...], matrix: FloatArray, inputs: Sequence[Any]) -> Any:
+    def values(self, places: tuple[int, ...], matrix: FloatArray, inputs: Sequence[N]) -> C:
         """The column ``matrix @ inputs[places]``."""
 
-    def numbers(self, values: FloatArray, inputs: Sequence[Any]) -> Any:
+    def numbers(self, values: FloatArray, inputs: Sequence[N]) -> C:
         """A column of data."""
 
-    def run(self, program: Program, columns: list[Any]) -> list[Any]:
+    def run(self, program: Program, columns: list[C]) -> list[C]:
         """A program at every sample."""
 
-    def total(self, column: Any) -> Any:
+    def total(self, column: C) -> P:
         """The sum of a column, a part of one entry."""
 
-    def spread(self, column: Any, matrix: FloatArray) -> Any:
+    def spread(self, column: C, matrix: FloatArray) -> P:
         """``matrix' column``, a part of one column."""
 
-    def gram(self, column: Any, left: FloatArray, right: FloatArray) -> Any:
+    def gram(self, column: C, left: FloatArray, right: FloatArray) -> P:
         """``left' diag(column) right``."""
 
-    def plus(self, a: Any, b: Any) -> Any:
+    def plus(self, a: P, b: P) -> P:
         """The sum of two parts."""
 
-    def transposed(self, part: Any) -> Any:
+    def transposed(self, part: P) -> P:
         """A part with rows and columns exchanged."""
 
-    def entries(self, part: Any) -> list[list[Any]]:
+    def entries(self, part: P) -> list[list[N]]:
         """The numbers of a part, row by row."""
 
 
 class FloatKernel:
     """Batches of points in NumPy, no error bounds; parts are arrays (n, rows, columns)."""
 
-    def __init__(self, arithmetic: Any) -> None:
+    def __init__(self, arithmetic: Numpy) -> None:
         self.arithmetic = arithmetic
 
-    def points(self, inputs: Sequence[Any]) -> int:
+    def points(self, inputs: Sequence[FloatArray]) -> int:
         return max(1, *(np.size(z) for z in inputs))
 
-    def values(self, places: tuple[int, ...], matrix: FloatArray, inputs: Sequence[Any]) -> FloatArray:
+    def values(self, places: tuple[int, ...], matrix: FloatArray, inputs: Sequence[FloatArray]) -> FloatArray:
         n = self.points(inputs)
         if not places:
             return np.zeros((n, len(matrix)))
         return np.stack([np.broadcast_to(inputs[p], (n,)) for p in places], axis=1) @ matrix.T
 
-    def numbers(self, values: FloatArray, inputs: Sequence[Any]) -> FloatArray:
+    def numbers(self, values: FloatArray, inputs: Sequence[FloatArray]) -> FloatArray:
         return np.broadcast_to(values, (self.points(inputs), len(values)))
 
-    def run(self, program: Program, columns: list[Any]) -> list[Any]:
+    def run(self, program: Program, columns: list[FloatArray]) -> list[FloatArray]:
         shape = np.shape(columns[0])
         return [np.broadcast_to(out, shape) for out in program.run(self.arithmetic, columns)]
 
@@ -106,7 +118,7 @@ class FloatKernel:
 class IntervalKernel:
     """Batches of boxes: products by midpoint and radius, sums with room for their rounding; all rounded outward."""
 
-    def __init__(self, arithmetic: Any) -> None:
+    def __init__(self, arithmetic: IntervalArithmetic) -> None:
         self.arithmetic = arithmetic
 
     def points(self, inputs: Sequence[Interval]) -> int:
@@ -179,48 +191,48 @@ def _product(column: Interval, left: FloatArray | None, right: FloatArray) -> In
     return Interval(np.where(lost, -np.inf, low), np.where(lost, np.inf, high))
 
 
-class ScalarKernel:
+class ScalarKernel(Generic[N]):
     """One point in an arithmetic of single numbers: columns are lists, parts lists of rows."""
 
-    def __init__(self, arithmetic: Any) -> None:
-        self.arithmetic = arithmetic
+    def __init__(self, arithmetic: Arithmetic[N, T]) -> None:
+        self.arithmetic: Any = arithmetic
 
-    def points(self, inputs: Sequence[Any]) -> int:
+    def points(self, inputs: Sequence[N]) -> int:
         return 1
 
-    def values(self, places: tuple[int, ...], matrix: FloatArray, inputs: Sequence[Any]) -> list[Any]:
+    def values(self, places: tuple[int, ...], matrix: FloatArray, inputs: Sequence[N]) -> list[N]:
         return self._times(matrix, [inputs[p] for p in places])
 
-    def numbers(self, values: FloatArray, inputs: Sequence[Any]) -> list[Any]:
+    def numbers(self, values: FloatArray, inputs: Sequence[N]) -> list[N]:
         return [self.arithmetic.constant(Fraction(value)) for value in values.tolist()]
 
-    def run(self, program: Program, columns: list[Any]) -> list[Any]:
+    def run(self, program: Program, columns: list[list[N]]) -> list[list[N]]:
         rows = [program.run(self.arithmetic, list(sample)) for sample in zip(*columns, strict=True)]
         return [list(column) for column in zip(*rows, strict=True)]
 
-    def total(self, column: list[Any]) -> list[list[Any]]:
+    def total(self, column: list[N]) -> list[list[N]]:
         return [[reduce(self.arithmetic.add, column)]]
 
-    def spread(self, column: list[Any], matrix: FloatArray) -> list[list[Any]]:
+    def spread(self, column: list[N], matrix: FloatArray) -> list[list[N]]:
         return [[entry] for entry in self._times(matrix.T, column)]
 
-    def gram(self, column: list[Any], left: FloatArray, right: FloatArray) -> list[list[Any]]:
+    def gram(self, column: list[N], left: FloatArray, right: FloatArray) -> list[list[N]]:
         mul, constant = self.arithmetic.mul, self.arithmetic.constant
         return [
             self._times(right.T, [mul(constant(Fraction(a)), w) for a, w in zip(row, column, strict=True)])
             for row in left.T.tolist()
         ]
 
-    def plus(self, a: list[list[Any]], b: list[list[Any]]) -> list[list[Any]]:
+    def plus(self, a: list[list[N]], b: list[list[N]]) -> list[list[N]]:
         return [list(map(self.arithmetic.add, one, other)) for one, other in zip(a, b, strict=True)]
 
-    def transposed(self, part: list[list[Any]]) -> list[list[Any]]:
+    def transposed(self, part: list[list[N]]) -> list[list[N]]:
         return [list(column) for column in zip(*part, strict=True)]
 
-    def entries(self, part: list[list[Any]]) -> list[list[Any]]:
+    def entries(self, part: list[list[N]]) -> list[list[N]]:
         return part
 
-    def _times(self, matrix: FloatArray, vector: list[Any]) -> list[Any]:
+    def _times(self, matrix: FloatArray, vector: list[N]) -> list[N]:
         mul, add, constant = self.arithmetic.mul, self.arithmetic.add, self.arithmetic.constant
         if not vector:
             return [constant(Fraction(0))] * len(matrix)
@@ -228,17 +240,17 @@ class ScalarKernel:
         return [reduce(add, (mul(constant(Fraction(a)), v) for a, v in zip(row, vector, strict=True))) for row in rows]
 
 
-class BallKernel(ScalarKernel):
+class BallKernel(ScalarKernel["flint.arb"]):
     """One point in balls: the products are those of FLINT's matrices."""
 
-    def gram(self, column: list[Any], left: FloatArray, right: FloatArray) -> list[list[Any]]:
+    def gram(self, column: list[flint.arb], left: FloatArray, right: FloatArray) -> list[list[flint.arb]]:
         import flint
 
         weighted = [a * w for row in left.T.tolist() for a, w in zip(row, column, strict=True)]
         found = flint.arb_mat(left.shape[1], len(column), weighted) * _ball_matrix(right)
         return [list(row) for row in found.tolist()]
 
-    def _times(self, matrix: FloatArray, vector: list[Any]) -> list[Any]:
+    def _times(self, matrix: FloatArray, vector: list[flint.arb]) -> list[flint.arb]:
         import flint
 
         if not vector:
@@ -247,14 +259,14 @@ class BallKernel(ScalarKernel):
         return [row[0] for row in product.tolist()]
 
 
-def _ball_matrix(matrix: FloatArray) -> Any:
+def _ball_matrix(matrix: FloatArray) -> flint.arb_mat:
     import flint
 
     rows, columns = matrix.shape
     return flint.arb_mat(rows, columns, matrix.ravel().tolist())
 
 
-def kernel_of(arithmetic: Any) -> Kernel:
+def kernel_of(arithmetic: Any) -> Kernel[Any, Any, Any]:
     """The kernel of an arithmetic; one of single numbers needs ``add``, ``mul`` and ``constant`` alone."""
     if isinstance(arithmetic, Numpy):
         return FloatKernel(arithmetic)

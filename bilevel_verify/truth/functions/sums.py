@@ -20,7 +20,7 @@ from bilevel_verify.numbers.arithmetic import Arithmetic, T, V
 from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
 from bilevel_verify.symbolic.numeric import exact_scale
 from bilevel_verify.symbolic.program import Program, finish, program_of
-from bilevel_verify.truth.functions.kernels import Kernel, kernel_of
+from bilevel_verify.truth.functions.kernels import C, Kernel, N, P, kernel_of
 
 FloatArray = NDArray[np.float64]
 
@@ -165,7 +165,7 @@ class WithSums:
             out = [o if t is None else arithmetic.add(o, arithmetic.mul(scale, t)) for o, t in zip(out, found)]
         return out
 
-    def _chunks(self, kernel: Kernel, group: GroupSum, inputs: Sequence[object]) -> Iterator[dict[Where, Any]]:
+    def _chunks(self, kernel: Kernel[N, C, P], group: GroupSum, inputs: Sequence[N]) -> Iterator[dict[Where, P]]:
         step = min(MOST, max(FEWEST, AT_ONCE // kernel.points(inputs)))
         for samples in chunks(group.count, step):
             forms = group.chunk(samples)
@@ -176,7 +176,7 @@ class WithSums:
             weights = kernel.run(group.program(self.order, self.lone), given)
             yield self._parts(kernel, weights, [self._wanted(*form) for form in forms])
 
-    def _along(self, kernel: Kernel, places: Places, matrix: FloatArray, inputs: Sequence[object]) -> object:
+    def _along(self, kernel: Kernel[N, C, P], places: Places, matrix: FloatArray, inputs: Sequence[N]) -> C:
         """``M v`` where v, given after the variables, stands in the last of them."""
         shift = len(inputs) - self.variables
         moved = [c for c, place in enumerate(places) if place >= self.variables - shift]
@@ -189,11 +189,11 @@ class WithSums:
         return tuple(places[c] - self.wanted.start for c in columns), chosen
 
     def _parts(
-        self, kernel: Kernel, weights: list[object], forms: list[tuple[Places, FloatArray]]
-    ) -> dict[Where, object]:
+        self, kernel: Kernel[N, C, P], weights: list[C], forms: list[tuple[Places, FloatArray]]
+    ) -> dict[Where, P]:
         """The value, ``M_a' w_a`` and, for a <= b, ``M_a' W_ab M_b``: where they belong -> what they are."""
         m, left_over = len(forms), list(weights)
-        found: dict[Where, Any] = {}
+        found: dict[Where, P] = {}
         if 0 in self.orders:
             found[((), ())] = kernel.total(left_over.pop(0))
         if 1 in self.orders:
@@ -211,11 +211,11 @@ class WithSums:
                             _put(kernel, found, (right, left), kernel.transposed(table))
         return found
 
-    def _entries(self, kernel: Kernel, parts: Mapping[Where, object]) -> list[Any]:
+    def _entries(self, kernel: Kernel[N, C, P], parts: Mapping[Where, P]) -> list[N | None]:
         """The outputs, None where nothing is added."""
         n, head = len(self.wanted), (1 if 0 in self.orders else 0)
         start = head + (n if 1 in self.orders else 0)
-        found: list[Any] = [None] * (start + (n * n if self.order >= 2 else 0))
+        found: list[N | None] = [None] * (start + (n * n if self.order >= 2 else 0))
         for (left, right), part in parts.items():
             rows = kernel.entries(part)
             for r, i in enumerate(left or (0,)):
@@ -226,13 +226,13 @@ class WithSums:
         return found
 
 
-def _put(kernel: Kernel, found: dict[Where, object], where: Where, part: object) -> None:
+def _put(kernel: Kernel[N, C, P], found: dict[Where, P], where: Where, part: P) -> None:
     found[where] = kernel.plus(found[where], part) if where in found else part
 
 
-def _added(kernel: Kernel, chunks: Iterable[dict[Where, object]]) -> dict[Where, object]:
+def _added(kernel: Kernel[N, C, P], chunks: Iterable[dict[Where, P]]) -> dict[Where, P]:
     """The sum of the parts of all chunks."""
-    total: dict[Where, Any] = {}
+    total: dict[Where, P] = {}
     for parts in chunks:
         for where, part in parts.items():
             _put(kernel, total, where, part)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ def stationary_system(
     ends = [ball_of(v) for v in right]
     centre = None if ball is None else [ball_of(v) for v in ball[0]]
 
-    def system(u: list[flint.arb]) -> tuple[list[Any], Any]:
+    def system(u: list[flint.arb]) -> tuple[list[flint.arb], flint.arb_mat]:
         x, m = u[:n], u[n : n + len(rows)]
         gradient, hessian = derivatives_at(function, x)
         residual = [g + sum((w * row[i] for w, row in zip(m, matrix)), flint.arb(0)) for i, g in enumerate(gradient)]
@@ -121,7 +121,7 @@ class _Joint:
         self.ends = [ball_of(v) for v in layout.right]
         self.zero = flint.arb(0)
 
-    def equations(self, u: list[flint.arb]) -> tuple[list[Any], Any]:
+    def equations(self, u: list[flint.arb]) -> tuple[list[flint.arb], flint.arb_mat]:
         """Residuals and Jacobian at x, lower multipliers, upper multipliers (and the multiplier of the ball)."""
         import flint
 
@@ -142,7 +142,7 @@ class _Joint:
             residual.append((squared(x, ball[0]) - ball_of(ball[1]) ** 2) / 2)
         return residual, flint.arb_mat(total, total, [v for row in J for v in row])
 
-    def _lower(self, x: list[flint.arb], low: list[flint.arb], J: list[list[Any]]) -> list[flint.arb]:
+    def _lower(self, x: list[flint.arb], low: list[flint.arb], J: list[list[flint.arb]]) -> list[flint.arb]:
         """Stationarity of the lower level, along its basis."""
         import flint
 
@@ -159,7 +159,9 @@ class _Joint:
             J[i][n : n + m] = [weights[i, k] for k in range(m)]
         return [column[i, 0] for i in range(basis.nrows())]
 
-    def _upper(self, x: list[flint.arb], high: list[flint.arb], residual: list[flint.arb], J: list[list[Any]]) -> None:
+    def _upper(
+        self, x: list[flint.arb], high: list[flint.arb], residual: list[flint.arb], J: list[list[flint.arb]]
+    ) -> None:
         """Stationarity of the upper level: n further rows."""
         n, m, start = self.layout.n, self.layout.lower, len(residual)
         f1, f2 = derivatives_at(self.simple._f, x)
@@ -169,7 +171,9 @@ class _Joint:
             for k, row in enumerate(self.rows):
                 J[start + i][n + m + k] = row[i]
 
-    def _press(self, shift: list[Any], gamma: object, residual: list[Any], J: list[list[Any]]) -> None:
+    def _press(
+        self, shift: list[flint.arb], gamma: flint.arb, residual: list[flint.arb], J: list[list[flint.arb]]
+    ) -> None:
         """``gamma (x - c)`` of the ball, onto the last n rows."""
         start = len(residual) - len(shift)
         for i, value in enumerate(shift):
@@ -199,7 +203,7 @@ def multipliers(gradient: FloatArray, rows: list[Vector], z: FloatArray, centre:
     return [float(v) for v in np.linalg.lstsq(np.array(columns).T, -gradient, rcond=None)[0]]
 
 
-def derivatives_at(function: Function, x: list[flint.arb]) -> tuple[list[Any], list[list[Any]]]:
+def derivatives_at(function: Function, x: list[flint.arb]) -> tuple[list[flint.arb], list[list[flint.arb]]]:
     """Gradient and Hessian in balls."""
     out = function.second_order.run(ArbBalls(), list(x))
     n = function.dz
