@@ -21,6 +21,7 @@ from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.manuscript.opaque import kind_in
 from bilevel_verify.proofreading import Defect, proofread_draft, report
 from bilevel_verify.proofreading.instances import links
+from bilevel_verify.proofreading.instances.known import known_before
 from bilevel_verify.proofreading.instances.scenes import Scene
 from bilevel_verify.proofreading.joints import nearly
 
@@ -83,7 +84,8 @@ def _link(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
             *(n for r in mine for n in r),
             *(c for _, c in bounds),
         )
-        key = ("link", step, sentence.place, sentence.unit, sentence.latex, mine, tuple(scene.define.items()),  # type: ignore[attr-defined]
+        facts = tuple(known_before(paper, scene.passage, sentence.read.formula.n))  # type: ignore
+        key = ("link", facts, tuple(rules), step, sentence.place, sentence.unit, sentence.latex, mine, tuple(scene.define.items()),  # type: ignore[attr-defined]
                scene.where, tuple(sorted(scene.same.items())), scene.whole, bounds, scene.vectors,
                _kinds(scene.paper.notation, nodes))  # fmt: skip
         return _kept(key, lambda: tuple(original(paper, scene, sentence, step, rules)))

@@ -158,16 +158,18 @@ def about(paper: Paper, sides: tuple[tree.Node, tree.Node], rules: list[Rule]) -
     """The equations of the entries of two sides, at their indices."""
     entries = list(dict.fromkeys(p for side in sides for p in side.walk() if isinstance(p, tree.Index)))
     found: dict[tree.Index, tree.Node] = {}
-    here = set(entries)
-    for entry in entries:  # what is put in names further entries
-        for left, right in rules:
-            binding = fitted(paper, left, entry) if left.base == entry.base else None
-            value = right if binding is None else renamed(right, binding)
-            steps = {p for p in value.walk() if isinstance(p, tree.Index) and p.base == entry.base}
-            if binding is not None and entry not in found and steps <= here - {entry}:
-                found[entry] = value
-                fresh = (p for p in found[entry].walk() if isinstance(p, tree.Index) and p not in entries)
-                entries += dict.fromkeys(p for p in fresh if p.base != entry.base and len(found) < MOST_RULES)
+    before = -1
+    while before < len(found):  # a step leads to the entry that another equation has brought in
+        before = len(found)
+        for entry in entries:  # what is put in names further entries
+            for left, right in rules:
+                binding = fitted(paper, left, entry) if left.base == entry.base else None
+                value = right if binding is None else renamed(right, binding)
+                steps = {p for p in value.walk() if isinstance(p, tree.Index) and p.base == entry.base}
+                if binding is not None and entry not in found and steps <= {*entries} - {entry}:
+                    found[entry] = value
+                    fresh = (p for p in found[entry].walk() if isinstance(p, tree.Index) and p not in entries)
+                    entries += dict.fromkeys(p for p in fresh if p.base != entry.base and len(found) < MOST_RULES)
     return tuple(found.items())[:MOST_RULES]
 
 
