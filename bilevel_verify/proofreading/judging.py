@@ -14,6 +14,7 @@ from bilevel_verify.proofreading.joints.equalities import equality_joints
 from bilevel_verify.proofreading.joints.exchanged import exchanged_joints
 from bilevel_verify.proofreading.joints.factors import factor_joints
 from bilevel_verify.proofreading.joints.independence import independence_joints
+from bilevel_verify.proofreading.joints.instanced import instanced_joints
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
@@ -39,7 +40,7 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,
-    link_joints,
+    link_joints, instanced_joints,
 )  # fmt: skip
 
 

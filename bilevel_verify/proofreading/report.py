@@ -35,6 +35,7 @@ from bilevel_verify.proofreading.promises.twins import twin_defects
 from bilevel_verify.proofreading.script import script_of
 from bilevel_verify.proofreading.source import Paper, paper_of_card, paper_of_draft
 from bilevel_verify.proofreading.words.premises import premise_defects
+from bilevel_verify.proofreading.words.sources import source_defects
 
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
@@ -44,7 +45,7 @@ PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
     index_defects, end_defects, meaning_defects, letter_defects, shape_defects, decoration_defects,
     step_defects, quantified_defects, closed_form_defects, least_defects, named_place_defects,
     citation_defects, case_defects, total_defects, nearly_equal_defects, twin_defects, idle_defects,
-    remainder_defects, scale_defects, premise_defects,
+    remainder_defects, scale_defects, premise_defects, source_defects,
 )  # fmt: skip
 
 

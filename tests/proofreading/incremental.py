@@ -21,6 +21,7 @@ from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.manuscript.opaque import kind_in
 from bilevel_verify.proofreading import Defect, proofread_draft, report
 from bilevel_verify.proofreading.instances import links
+from bilevel_verify.proofreading.instances.entries import lettered
 from bilevel_verify.proofreading.instances.known import known_before
 from bilevel_verify.proofreading.instances.scenes import Scene
 from bilevel_verify.proofreading.joints import nearly
@@ -84,7 +85,7 @@ def _link(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
             *(n for r in mine for n in r),
             *(c for _, c in bounds),
         )
-        facts = tuple(known_before(paper, scene.passage, sentence.read.formula.n))  # type: ignore
+        facts = tuple(known_before(paper, scene.passage, sentence.read.formula.n, lettered(paper)))  # type: ignore
         key = ("link", facts, tuple(rules), step, sentence.place, sentence.unit, sentence.latex, mine, tuple(scene.define.items()),  # type: ignore[attr-defined]
                scene.where, tuple(sorted(scene.same.items())), scene.whole, bounds, scene.vectors,
                _kinds(scene.paper.notation, nodes))  # fmt: skip

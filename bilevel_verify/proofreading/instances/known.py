@@ -6,10 +6,11 @@ its hypotheses allow: a step that follows from the bound holds there, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from bilevel_verify.language import tree
+from bilevel_verify.proofreading.instances.entries import as_entries
 from bilevel_verify.proofreading.joints.carrying import EQUAL, Bounded, bounds_of
 from bilevel_verify.proofreading.joints.quoting import fitted, renamed
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage
@@ -19,11 +20,15 @@ MOST_KNOWN = 40
 ABOUT = ("dot", "norm")
 
 
-def known_before(paper: Paper, passage: Passage, place: int) -> list[Bounded]:
-    """Relations before the formula with number ``place``: of the same passage, and equations of statements."""
+def known_before(paper: Paper, passage: Passage, place: int, entries: Mapping[str, tree.Index]) -> list[Bounded]:
+    """Relations before the formula with number ``place``: of the same passage, and equations of statements.
+
+    ``entries`` are letters that stand for entries of sequences.
+    """
     found: dict[tuple[tree.Node, str], Bounded] = {}
     for one in islice(_before(paper, passage, place), MOST_KNOWN):
-        found.setdefault((one.left, one.op), one)
+        left, right = (as_entries(side, entries) for side in (one.left, one.right))
+        found.setdefault((left, one.op), Bounded(left, one.op, right))
     return list(found.values())
 
 
@@ -32,13 +37,10 @@ def _before(paper: Paper, passage: Passage, place: int) -> Iterator[Bounded]:
     for one in (passage, *stated):
         for sentence in reversed(one.formulas):
             if sentence.read.formula.n < place:
-                for bound in bounds_of(sentence)[-1:] if one is passage else _equations(bounds_of(sentence)):
-                    if _is_about(bound.left):
+                lasts = {bound.left: bound for bound in bounds_of(sentence)}  # of each chain first and last member
+                for bound in lasts.values():
+                    if _is_about(bound.left) and (one is passage or bound.op in EQUAL):
                         yield bound
-
-
-def _equations(bounds: Sequence[Bounded]) -> Iterator[Bounded]:
-    return (b for b in bounds if b.op in EQUAL)
 
 
 def _is_about(node: tree.Node) -> bool:

@@ -42,7 +42,8 @@ Step: TypeAlias = tuple[tree.Node, str, tree.Node]
 
 def link_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Every step of the chains of displays, and of two bounds of one quantity the second from the first."""
-    rules, entries = equations(paper), lettered(paper)
+    entries = lettered(paper)
+    rules = [(left, as_entries(right, entries)) for left, right in equations(paper)]
     for passage, scene in scenes(paper, draft):
         before: list[Bounded] = []
         for sentence in passage.formulas:
@@ -150,7 +151,7 @@ def _equated(paper: Paper, rules: list[tuple[tree.Index, tree.Node]], entry: tre
 
 def _put_in(paper: Paper, scene: Scene, sentence: Sentence, step: Step) -> Iterator[Step]:
     """A step with what the text before it says of its inner products and norms: equations alone, then bounds, too."""
-    facts = known_before(paper, scene.passage, sentence.read.formula.n)
+    facts = known_before(paper, scene.passage, sentence.read.formula.n, lettered(paper))
     left, op, right = step
     for chosen in ([f for f in facts if f.op in EQUAL], facts if op not in EQUAL else []):
         if chosen:
@@ -219,7 +220,7 @@ def _settled(step: Step, drawn: list[Instance]) -> bool:
 
 
 def _mended(step: Step, draws: _Draws, settled: bool, equated: Callable[[tree.Index], Rules]) -> Edit | None:
-    """The first edit with which a step holds on all instances; of what is not ``settled`` only another index mends."""
+    """The first edit with which a step holds on all instances; of a bound that is not ``settled`` only an index mends."""
     left, op, right = step
     order = sorted(draws.first(FIRST), key=lambda one: _on(one, step) != FAILS)
     letters = tuple(sorted({p.name for s in (left, right) for p in s.walk() if isinstance(p, tree.Letter)}))
@@ -229,7 +230,7 @@ def _mended(step: Step, draws: _Draws, settled: bool, equated: Callable[[tree.In
             changed = (edit.whole, op, right) if first else (left, op, edit.whole)
             if changed[0] == changed[2] and edit.sort == NAMES:
                 continue
-            if not settled and not (isinstance(edit.old, tree.Index) and _one_base(edit)):
+            if not settled and op not in EQUAL and not (isinstance(edit.old, tree.Index) and _one_base(edit)):
                 continue
             fresh = equated(edit.new) if isinstance(edit.new, tree.Index) else {}
             if not _holds(changed, order, fresh) or not _holds(changed, draws.first(DRAWS), fresh, DRAWS):

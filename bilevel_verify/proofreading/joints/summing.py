@@ -24,7 +24,7 @@ OTHER = re.compile(r"\b(?:multipl\w+|times|divid\w+|plug\w*|substitut\w*|over|fr
 """More than a sum is made."""
 NEAREST = 12
 SUMS = re.compile(
-    r"\bsum(?:s|med|ming)?\s+(?:up\s+)?(?:the\s+)?(?:inequality\s+|equation\s+)?\(?(?P<number>\d+[a-z]?)\)?"
+    r"\bsum(?:s|med|ming)?\s+(?:up\s+|of\s+)?(?:the\s+)?(?:inequality\s+|equation\s+)?\(?(?P<number>\d+[a-z]?)\)?"
     r"[^.\x01]{0,60}?\b(?:over|from|for)\s*\Z",
     re.I,
 )
