@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from bilevel_verify.proofreading.instances.links import link_joints
+from bilevel_verify.proofreading.instances.narrow import narrow_joints
 from bilevel_verify.proofreading.joints.bases import base_joints
 from bilevel_verify.proofreading.joints.carrying import carried_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
@@ -40,7 +41,7 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,
-    link_joints, instanced_joints,
+    link_joints, instanced_joints, narrow_joints,
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from bilevel_verify.proofreading.algorithms.consistent import consistency_defects
 from bilevel_verify.proofreading.algorithms.counting import count_defects
 from bilevel_verify.proofreading.algorithms.reading import Algorithm, algorithm_defects, algorithms_of
 from bilevel_verify.proofreading.algorithms.turned import turned_defects
@@ -120,7 +121,11 @@ def _with_joints(report: Report, joints: tuple[Judged, ...]) -> Report:
 def _report(key: str, paper: Paper | None, algorithms: list[Algorithm], missing: list[str]) -> Report:
     found = [defect for kind in PRINT for defect in kind(paper)] if paper is not None else []
     found += [defect for algorithm in algorithms for defect in algorithm_defects(algorithm)]
-    found += [*count_defects(paper, algorithms), *turned_defects(paper, algorithms)] if paper is not None else []
+    found += (
+        [*count_defects(paper, algorithms), *turned_defects(paper, algorithms), *consistency_defects(paper)]
+        if paper is not None
+        else []
+    )
     unread = [f"{s.place}: {s.read.reason}: {s.read.message}" for s in paper.unread] if paper is not None else []
     count = 0 if paper is None else len(paper.sentences)
     defects = tuple(dict.fromkeys(found))

@@ -94,7 +94,7 @@ def _link(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
     return judged
 
 
-class _Step(nearly._Step):
+class _Step(nearly.Step):
     """Two sides, once for the same sides, equations and kinds."""
 
     def __new__(cls, notation: Notation, rules: tuple[nearly.Rule, ...], left: tree.Node, right: tree.Node) -> _Step:
@@ -127,7 +127,7 @@ def remembering() -> Iterator[None]:
     for module in [m for n, m in sys.modules.items() if n.startswith("bilevel_verify") and hasattr(m, "read_latex")]:
         if module.read_latex is read_latex:
             patched.append((module, "read_latex", _read(read_latex)))
-    patched += [(links, "_judged", _link(links._judged)), (nearly, "_Step", _Step),
+    patched += [(links, "_judged", _link(links._judged)), (nearly, "Step", _Step),
                 (report, "algorithm_defects", _paths(report.algorithm_defects))]  # fmt: skip
     before = [(place, name, getattr(place, name)) for place, name, _ in patched]
     for place, name, new in patched:

@@ -220,7 +220,7 @@ def _settled(step: Step, drawn: list[Instance]) -> bool:
 
 
 def _mended(step: Step, draws: _Draws, settled: bool, equated: Callable[[tree.Index], Rules]) -> Edit | None:
-    """The first edit with which a step holds on all instances; of a bound that is not ``settled`` only an index mends."""
+    """The first edit with which a step holds on all instances; in a bound that is not ``settled`` one of an index."""
     left, op, right = step
     order = sorted(draws.first(FIRST), key=lambda one: _on(one, step) != FAILS)
     letters = tuple(sorted({p.name for s in (left, right) for p in s.walk() if isinstance(p, tree.Letter)}))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from bilevel_verify.drafting.letters import plain
+from bilevel_verify.drafting.letters import definitions, plain, unique
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.opaque import kind_in
@@ -168,6 +168,7 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
     """Every passage with what is in force in it."""
     same = {_named(a): _named(b) for a, b in same_entries(paper).items()}
     vectors = _vectors(paper)
+    named = _named_in_text(draft)
     for number, passage in enumerate(paper.passages):
         frame = frame_of(draft, number)
         scope = draft.scopes.of(number)
@@ -180,7 +181,9 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
         conditions += _inline(passage)
         home = paper.stated.get(passage.of) if passage.kind == "proof" else None
         conditions += _inline(home) if home is not None else []
-        define = {n: v for n, v in {**_chosen(passage), **frame.define}.items() if plain(v) and not has_order(v)}
+        define = {
+            n: v for n, v in {**named, **_chosen(passage), **frame.define}.items() if plain(v) and not has_order(v)
+        }
         kept = [c for c in dict.fromkeys(conditions) if all(plain(m) and not has_order(m) for m in c.operands)]
         nodes = tuple(node for sentence in passage.formulas for node in sentence.nodes())
         yield (
@@ -196,6 +199,13 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
                 passage,
             ),
         )
+
+
+def _named_in_text(draft: Draft) -> dict[str, tree.Node]:
+    """Letters that plain text defines with ``:=``, each once."""
+    printed = (p for n, u in enumerate(draft.document.units) if u.kind == "text" for p in draft.scopes.by_unit[n])
+    found = unique(d for one in printed if one.op == ":=" for d in definitions(one, draft.scopes.scalars))
+    return {name: one.value for name, one in found.items()}
 
 
 def _vectors(paper: Paper) -> frozenset[str]:

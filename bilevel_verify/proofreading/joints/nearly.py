@@ -46,7 +46,7 @@ POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0
 """Steps and constants: what is no identity for positive ones is none."""
 
 
-class _Step:
+class Step:
     """Two sides of a link, with each choice of equations of the paper put in."""
 
     def __init__(self, notation: Notation, rules: tuple[Rule, ...], left: tree.Node, right: tree.Node) -> None:
@@ -103,7 +103,7 @@ def nearly_equal_defects(paper: Paper) -> Iterator[Defect]:
 
 def _judged(paper: Paper, sentence: Sentence, left: tree.Node, right: tree.Node, rules: list[Rule]) -> Iterator[Defect]:
     yield from _factor(sentence, left, right)
-    step = _Step(paper.notation, about(paper, (left, right), rules), left, right)
+    step = Step(paper.notation, about(paper, (left, right), rules), left, right)
     if step.equal or not step.choices:
         return
     found = [
