@@ -64,8 +64,8 @@ def _judged(
     number = cited.read.formula.number
     joint = f"({number}) in {to_text_of(printed)}"
     pool = _pool(clause, printed)
-    sides = [s for b in _all(cited) for s in ((b.left, b.right) if b.op in EQUAL else (b.left,))]
-    if any(_stands(paper, side, pool) for side in sides):
+    sides = [s for b in _all(cited) for s in (b.left, b.right)]
+    if _brings(cited, printed) or any(_stands(paper, side, pool) for side in sides):
         yield Judged("citation", printed.place, joint, "holds", "a side of it stands in the step")
         return
     named = {*numbered_in(clause.words)}
@@ -88,6 +88,13 @@ def _judged(
     )
     defect = Defect("citation", printed.place, title, "wording", printed.latex, evidence, unit=printed.unit)
     yield Judged("citation", printed.place, joint, "refuted", title, defect)
+
+
+def _brings(cited: Sentence, printed: Sentence) -> bool:
+    """Whether a letter that the step begins without is one of the citation: it may define what stands there."""
+    first = next(iter(printed.nodes()))
+    new = set().union(*(tree.letters(node) for node in printed.nodes())) - tree.letters(first)
+    return bool(new & set().union(*(tree.letters(node) for node in cited.nodes())))
 
 
 def _all(sentence: Sentence) -> list[Bounded]:

@@ -24,7 +24,7 @@ SUM = re.compile(
     re.I,
 )
 NUMBER = re.compile(N)
-GIVES = re.compile(rf"\b(?:gives?|yields?|proves?|sum with \(\d+[a-z]?\) is)\s+{N}\s*[.:]?\s*\Z", re.I)
+GIVES = re.compile(rf"\b(?:gives?|yields?|proves?|sum with \(\d+[a-z]?\) is|both sides is)\s+{N}\s*[.:]?\s*\Z", re.I)
 HOME = re.compile(rf"{N}\s+(?P<how>from|of|in|and)\s+(?P<kind>{KINDS})\s+(?P<item>{ITEM})(?![\w.]*\d)")
 VALUE = re.compile(
     rf"{N}\s+(?:with|for|at|where)\s+{HOLE}|\b(?:with|setting|taking|for|at)\s+{HOLE}\s+(?:in|into)\s+{N}", re.I
@@ -77,9 +77,17 @@ def _given(paper: Paper, clause: Clause, home: Passage) -> Iterator[Defect]:
     here = _place(clause)
     if cited.unit == clause.passage.formulas[0].unit and cited.read.formula.n > here:
         yield _told(paper, clause, f"({said[1]}) is said to be given here, and it stands behind", [said[1]])
+    elif cited.unit == clause.passage.formulas[0].unit and clause.words in _last_words(clause.passage):
+        title = f"the proof of {home.name} ends with ({said[1]}), which it has before; {home.name} states ({own[-1]})"
+        yield _told(paper, clause, title, [said[1], own[-1]])
     elif cited.read.formula.statement not in ("", home.id) and cited.unit != clause.passage.formulas[0].unit:
         title = f"the proof of {home.name} is said to give ({said[1]}); {home.name} states ({own[-1]})"
         yield _told(paper, clause, title, [said[1], own[-1]])
+
+
+def _last_words(passage: Passage) -> str:
+    """The end of a passage, as sentences have their words."""
+    return " ".join(passage.words.replace(HOLE, f" {HOLE} ").split())[-400:]
 
 
 def _own_goal(paper: Paper, clause: Clause, home: Passage) -> Iterator[Defect]:
@@ -128,7 +136,8 @@ def _values(paper: Paper, clause: Clause) -> Iterator[Defect]:
         name = _set(formula)
         if cited is None or not name or not cited.read.statements or cited is formula:
             continue
-        around = [cited, *(s for s in paper.homes[cited.home] if s.unit == cited.unit and cited.unit)]
+        stated = _is_stated(paper, cited)
+        around = [cited, *(s for s in paper.homes[cited.home] if s.unit == cited.unit and stated)]
         if any(name in _names(s) for s in around):
             continue
         others = [k for k, s in paper.before(formula).items() if name in _names(s)]
