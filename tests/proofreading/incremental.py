@@ -25,6 +25,7 @@ from bilevel_verify.proofreading.instances.entries import lettered
 from bilevel_verify.proofreading.instances.known import known_before
 from bilevel_verify.proofreading.instances.scenes import Scene
 from bilevel_verify.proofreading.joints import nearly
+from bilevel_verify.proofreading.source import Paper, Sentence
 
 Value = TypeVar("Value")
 Told = tuple[str, str, str]
@@ -74,9 +75,9 @@ def _read(original: Callable[..., object]) -> Callable[..., object]:
 
 def _link(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
     @wraps(original)
-    def judged(paper: object, scene: Scene, sentence: object, step: links.Step, rules: list[nearly.Rule]) -> object:
-        mine = nearly.about(paper, (step[0], step[2]), rules)  # type: ignore[arg-type]
-        bounds = tuple((n < sentence.read.formula.n, c) for n, c in scene.bounds)  # type: ignore[attr-defined]
+    def judged(paper: Paper, scene: Scene, sentence: Sentence, step: links.Step, rules: list[nearly.Rule]) -> object:
+        mine = nearly.about(paper, (step[0], step[2]), rules)
+        bounds = tuple((n < sentence.read.formula.n, c) for n, c in scene.bounds)
         nodes = (
             step[0],
             step[2],
@@ -85,10 +86,10 @@ def _link(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
             *(n for r in mine for n in r),
             *(c for _, c in bounds),
         )
-        facts = tuple(known_before(paper, scene.passage, sentence.read.formula.n, lettered(paper)))  # type: ignore
-        key = ("link", facts, tuple(rules), step, sentence.place, sentence.unit, sentence.latex, mine, tuple(scene.define.items()),  # type: ignore[attr-defined]
-               scene.where, tuple(sorted(scene.same.items())), scene.whole, bounds, scene.vectors,
-               _kinds(scene.paper.notation, nodes))  # fmt: skip
+        facts = tuple(known_before(paper, scene.passage, sentence.read.formula.n, lettered(paper)))
+        key = ("link", facts, tuple(rules), step, sentence.place, sentence.unit, sentence.latex, mine,
+               tuple(scene.define.items()), scene.where, tuple(sorted(scene.same.items())), scene.whole, bounds,
+               scene.vectors, _kinds(scene.paper.notation, nodes))  # fmt: skip
         return _kept(key, lambda: tuple(original(paper, scene, sentence, step, rules)))
 
     return judged

@@ -7,7 +7,7 @@ points where one of the parameters stays in a quarter of its range: the range is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
@@ -21,6 +21,7 @@ from bilevel_verify.proofreading.instances.scenes import LOWER, UPPER, Scene, sc
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import clauses
 from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.parameters import INHERITS
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters
@@ -28,9 +29,10 @@ from bilevel_verify.theorems.rewrite import free_letters
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
 
-USED = re.compile(r"\b(?:is|since|as|because|using|uses?|with|by|where)\s*\Z", re.I)
+USED = re.compile(r"\b(?:is|since|as|because|using|uses?|with|by|where|and)\s*\Z", re.I)
 DRAWS = 30
 CLOSE = 1e-9
+EQUAL = ("==",)
 Link: TypeAlias = tuple[tree.Node, str, tree.Node]
 
 
@@ -46,8 +48,9 @@ def narrow_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
             if sentence.read.formula.kind == "inline" and USED.search(clause.before(place)):
                 for chain in sentence.chains():
                     for left, relation, right in chain.links():
-                        if relation.word in (*UPPER, *LOWER) and _between_numbers(left, right):
-                            yield from _judged(found[id(home)], home, sentence, (left, relation.word, right))
+                        if relation.word in (*UPPER, *LOWER, *EQUAL) and _between_numbers(left, right):
+                            link = (left, relation.word, right)
+                            yield from _judged(found[id(home)], home, sentence, link, list(_others(paper, found, home)))
 
 
 def _between_numbers(left: tree.Node, right: tree.Node) -> bool:
@@ -58,7 +61,16 @@ def _between_numbers(left: tree.Node, right: tree.Node) -> bool:
     return bool(sides) and not any(isinstance(side, tree.Letter) for side in (left, right))
 
 
-def _judged(scene: Scene, home: Passage, sentence: Sentence, link: Link) -> Iterator[Judged]:
+def _others(paper: Paper, found: dict[int, Scene], home: Passage) -> Iterator[tuple[str, Scene]]:
+    """What other statements assume."""
+    for other in paper.stated.values():
+        if other is not home and id(other) in found:
+            yield other.name, found[id(other)]
+
+
+def _judged(
+    scene: Scene, home: Passage, sentence: Sentence, link: Link, others: list[tuple[str, Scene]]
+) -> Iterator[Judged]:
     left, op, right = link
     joint = f"{to_text(left)} {op} {to_text(right)} under the hypotheses of {home.name}"
     broken = [one for one in _drawn(scene, link) if not _holds(one, link)]
@@ -74,9 +86,30 @@ def _judged(scene: Scene, home: Passage, sentence: Sentence, link: Link) -> Iter
             where = (*scene.where[:place], narrow, *scene.where[place + 1 :])
             points = _drawn(replace(scene, where=where), link)
             if len(points) == DRAWS and all(_holds(one, link) for one in points):
-                yield _told(home, sentence, link, condition, broken[0], joint)
+                yield _told(home, sentence, link, f"{to_text(condition)} with a smaller bound", broken[0], joint)
                 return
+    letters = free_letters(left) | free_letters(right)
+    for name, other in others if not INHERITS.search(home.words) else ():
+        more = [c for c in other.where if c not in scene.where and free_letters(c) & letters and not _is_sign(c)]
+        values = {n: v for n, v in other.define.items() if n in letters and n not in scene.define}
+        wider = replace(scene, where=(*scene.where, *more), define={**scene.define, **values})
+        points = _drawn(wider, link) if more or values else []
+        if len(points) == DRAWS and all(_holds(one, link) for one in points) and not _tied(scene, values, more):
+            given = [to_text(c) for c in more] + [f"{n} = {to_text(v)}" for n, v in values.items()]
+            yield _told(home, sentence, link, f"{'; '.join(given)} ({name})", broken[0], joint)
+            return
     yield Judged("premise", sentence.place, joint, "undecided", "no range explains it")
+
+
+def _is_sign(condition: tree.Compare) -> bool:
+    return any(map(tree.is_zero, condition.operands))
+
+
+def _tied(scene: Scene, values: Mapping[str, tree.Node], more: list[tree.Compare]) -> bool:
+    """Whether the statement says more than a sign of a letter that the other one fixes."""
+    fixed = {*values} | {o.name for c in more for o in c.operands if isinstance(o, tree.Letter)}
+    said = {o.name for c in scene.where if not _is_sign(c) for o in c.operands if isinstance(o, tree.Letter)}
+    return bool(fixed & (said | scene.define.keys()))
 
 
 def _drawn(scene: Scene, link: Link) -> list[Instance]:
@@ -89,6 +122,8 @@ def _holds(one: Instance, link: Link) -> bool:
         low, high = one.scalar(left), one.scalar(right)
     except Unknown:
         return True
+    if op in EQUAL:
+        return abs(low - high) <= CLOSE * max(abs(low), abs(high), 1.0)
     low, high = (low, high) if op in UPPER else (high, low)
     return low <= high + CLOSE * max(abs(low), abs(high), 1.0)
 
@@ -104,9 +139,10 @@ def _told(
     left, op, right = link
     letters = sorted(free_letters(left) | free_letters(right))
     point = ", ".join(f"{n} = {one.scalar(tree.Letter(n)):.4g}" for n in letters)
-    title = f"the proof of {home.name} uses {to_text(left)} {op} {to_text(right)}, which {to_text(given)} does not give"
+    title = f"the proof of {home.name} uses {to_text(left)} {op} {to_text(right)}, which its hypotheses do not give"
     evidence = (f"used: {to_text_of(sentence)}",
-                f"at {point} the sides are {one.scalar(left):.4g} and {one.scalar(right):.4g}")  # fmt: skip
+                f"at {point} the sides are {one.scalar(left):.4g} and {one.scalar(right):.4g}",
+                f"it holds under {given}")  # fmt: skip
     defect = Defect("premise", sentence.place, title, "breaks the statement", sentence.latex, evidence,
-                    f"narrow {home.id} {to_text(given)}", sentence.unit)  # fmt: skip
+                    f"narrow {home.id} {given}", sentence.unit)  # fmt: skip
     return Judged("premise", sentence.place, joint, "refuted", title, defect)

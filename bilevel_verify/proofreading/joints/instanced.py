@@ -28,9 +28,14 @@ if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
 
 LEANS = re.compile(r"\b(?:by|with|from|using|and)\s+(?:equations?\s+|inequalit(?:y|ies)\s+)?\((\d+[a-z]?)\)", re.I)
+THEOREM = re.compile(r"\((\d+[a-z]?)\)\s+gives? the (?:theorem|lemma|corollary|proposition|claim|result)\b", re.I)
 SPEAKS = re.compile(r"\b(?:similar\w*|analog\w*|same way|argument|as in|like|proof of|instead|replac\w+)\b", re.I)
 MOST_PARTS = 400
-KNOWN = SCALAR_FUNCTIONS | VECTOR_FUNCTIONS | {"sum", "prod", "norm", "norm_2", "dual_norm", "component", "dot", "T"}
+KNOWN = (
+    SCALAR_FUNCTIONS
+    | VECTOR_FUNCTIONS
+    | {"sum", "prod", "min", "max", "norm", "norm_2", "dual_norm", "component", "dot", "T"}
+)
 
 
 def instanced_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
@@ -39,6 +44,7 @@ def instanced_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     for clause in clauses(paper):
         if clause.passage.kind != "proof" or SPEAKS.search(clause.words):
             continue
+        yield from _gives_all(paper, clause)
         found = list(LEANS.finditer(clause.words))
         printed = _printed(clause, found[-1].end()) if found else None
         if printed is None:
@@ -48,6 +54,33 @@ def instanced_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
             cited = paper.numbered.get(said[1])
             if cited is not None and cited is not printed and cited.read.statements:
                 yield from _judged(paper, clause, printed, cited, define)
+
+
+def _gives_all(paper: Paper, clause: Clause) -> Iterator[Judged]:
+    """``(6) gives the theorem``: what the theorem is about stands in (6), or in the proof before it."""
+    said = THEOREM.search(clause.words)
+    home = paper.stated.get(clause.passage.of)
+    cited = paper.numbered.get(said[1]) if said is not None else None
+    results = [b for s in (home.formulas if home else ()) if s.read.formula.kind == "display" for b in bounds_of(s)]
+    if cited is None or not results or not cited.read.statements:
+        return
+    about = _functions(results[-1].left)
+    ahead = [s for s in clause.passage.formulas if s.read.formula.kind == "display"]
+    have = set().union(*(_functions(node) for s in (cited, *ahead) for node in s.nodes()))
+    others = [(k, s) for k, s in paper.before(ahead[-1] if ahead else cited).items()
+              if about and s is not cited and s not in home.formulas  # type: ignore[union-attr]
+              and about <= set().union(*(_functions(b.left) for b in bounds_of(s)), set())]  # fmt: skip
+    if about & have or not others:
+        return
+    number, (meant, other) = cited.read.formula.number, others[-1]
+    title = f"({number}) is said to give {clause.passage.of}, and has nothing of what it is about; ({meant}) has"
+    evidence = (f"({number}): {to_text_of(cited)}", f"({meant}): {to_text_of(other)}")
+    defect = Defect("citation", cited.place, title, "wording", cited.latex, evidence, unit=clause.passage.id)
+    yield Judged("citation", cited.place, f"({number}) gives {clause.passage.of}", "refuted", title, defect)
+
+
+def _functions(node: tree.Node) -> set[str]:
+    return {name for name in tree.functions(node) if name not in KNOWN}
 
 
 def _printed(clause: Clause, at: int) -> Sentence | None:
