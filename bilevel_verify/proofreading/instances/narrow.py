@@ -132,7 +132,7 @@ def _told(
     home: Passage,
     sentence: Sentence,
     link: Link,
-    given: tree.Compare,
+    given: str,
     one: Instance,
     joint: str,
 ) -> Judged:

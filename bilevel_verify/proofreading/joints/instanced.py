@@ -168,7 +168,9 @@ def _values(side: tree.Node) -> Iterator[tree.Node]:
 
 def _patterns(side: tree.Node) -> Iterator[tree.Node]:
     """Values of functions, norms, inner products and entries in a side, the outermost; without any the side itself."""
-    inner = [p for p in side.walk() if isinstance(p, tree.Index) or (isinstance(p, tree.Call) and binder(p) is None)]
+    inner: list[tree.Node] = [
+        p for p in side.walk() if isinstance(p, tree.Index) or (isinstance(p, tree.Call) and binder(p) is None)
+    ]
     outermost = [p for p in inner if not any(p is not q and p in set(q.walk()) for q in inner)]
     yield from outermost or [side]
 

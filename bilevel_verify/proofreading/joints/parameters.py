@@ -248,7 +248,7 @@ def _met(
     if weaker is not None and frame.complete and not settled and not _letters_of_left(weaker) & spoken.compared:
         return "refuted", f"{passage.of} assumes {to_text(weaker)} only", None
     subject = {side.name for side in condition.operands if isinstance(side, tree.Letter)}
-    said = frame.named | {n for w in frame.where for n in free_letters(w)}
+    said = {*frame.named} | {n for w in frame.where for n in free_letters(w)}
     if not _is_sign(condition):
         said = {n for w in frame.where if not _is_sign(w) for n in free_letters(w)} | (frame.named - _signed(frame.own))
     missing = subject - said - frame.define.keys() - spoken.letters
