@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from bilevel_verify.proofreading.instances.links import link_joints
 from bilevel_verify.proofreading.instances.narrow import narrow_joints
-from bilevel_verify.proofreading.joints.amounts import amount_joints
 from bilevel_verify.proofreading.joints.bases import base_joints
 from bilevel_verify.proofreading.joints.carrying import carried_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
@@ -16,7 +15,6 @@ from bilevel_verify.proofreading.joints.equalities import equality_joints
 from bilevel_verify.proofreading.joints.exchanged import exchanged_joints
 from bilevel_verify.proofreading.joints.factors import factor_joints
 from bilevel_verify.proofreading.joints.independence import independence_joints
-from bilevel_verify.proofreading.joints.instanced import instanced_joints
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
@@ -29,7 +27,9 @@ from bilevel_verify.proofreading.promises.promised_orders import promised_order_
 from bilevel_verify.proofreading.promises.special import special_joints
 from bilevel_verify.proofreading.promises.together import together_joints
 from bilevel_verify.proofreading.source import Paper
+from bilevel_verify.proofreading.words.amounts import amount_joints
 from bilevel_verify.proofreading.words.constants import spoken_joints
+from bilevel_verify.proofreading.words.instanced import instanced_joints
 from bilevel_verify.proofreading.words.plausible import plausible_joints
 
 if TYPE_CHECKING:
