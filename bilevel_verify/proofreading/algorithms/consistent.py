@@ -60,9 +60,9 @@ def _outputs(paper: Paper) -> Iterator[Defect]:
 
 
 def _base(name: str) -> str:
-    """``x`` of ``x_K``; a decoration is part of a name."""
-    base, _, index = name.rpartition("_")
-    return base if base and index not in ("hat", "bar", "tilde", "star") else name
+    """``x`` of ``x_K`` and ``x_t_0``; a decoration is part of a name."""
+    parts = name.split("_")
+    return name if {*parts} & {"hat", "bar", "tilde", "star"} else parts[0]
 
 
 def _mentions(sentence: Sentence, name: str, base: str) -> bool:
