@@ -153,7 +153,8 @@ def _put_in(paper: Paper, scene: Scene, sentence: Sentence, step: Step) -> Itera
     """A step with what the text before it says of its inner products and norms: equations alone, then bounds, too."""
     facts = known_before(paper, scene.passage, sentence.read.formula.n, lettered(paper))
     left, op, right = step
-    for chosen in ([f for f in facts if f.op in EQUAL], facts if op not in EQUAL else []):
+    bounded = op not in EQUAL and any(len(chain.members) > 2 for chain in sentence.chains())  # else: a citation's
+    for chosen in ([f for f in facts if f.op in EQUAL], facts if bounded else []):
         if chosen:
             yield put_in(paper, left, chosen), op, put_in(paper, right, chosen)
 
