@@ -34,6 +34,12 @@ CITED = re.compile(
     r"|by|from|using|uses?|used|due to|note that|fact that|according to|in view of|combin(?:e|ing)"
     r"|plugging|invoking|applying|implied by|holds for)\b", re.I,
 )  # fmt: skip
+HELD = re.compile(
+    rf"\b(?:suppose|assume|assuming|if|when)\b[^.{HOLE}]*\bholds?,?\s+(?:and|with)\s+(?:that\s+)?"
+    rf"(?:{HOLE}\s*(?:,|and)\s*)*\Z",
+    re.I,
+)
+""""Suppose that Assumption 1 holds and": what holds there is supposed, and so is what follows."""
 REASON = re.compile(r"\b(?:since|because)\b", re.I)
 CONTRAST = re.compile(rf"(?:{HOLE}|{CLAIM.pattern})[^.]*?,\s*while\s*\Z", re.I)
 """", while" behind what is said already sets something beside it and limits nothing."""
@@ -74,6 +80,8 @@ class Context:
             "given": _last(GIVEN, self.before),
             "cited": _last(CITED, self.before),
         }
+        if HELD.search(self.before):
+            return "given"
         best = max(places, key=lambda name: places[name])
         if places[best] < 0 or CONTRAST.search(self.before):
             return "claim"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from bilevel_verify.proofreading.instances.links import link_joints
+from bilevel_verify.proofreading.instances.narrow import narrow_joints
 from bilevel_verify.proofreading.joints.bases import base_joints
 from bilevel_verify.proofreading.joints.carrying import carried_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
@@ -26,7 +27,9 @@ from bilevel_verify.proofreading.promises.promised_orders import promised_order_
 from bilevel_verify.proofreading.promises.special import special_joints
 from bilevel_verify.proofreading.promises.together import together_joints
 from bilevel_verify.proofreading.source import Paper
+from bilevel_verify.proofreading.words.amounts import amount_joints
 from bilevel_verify.proofreading.words.constants import spoken_joints
+from bilevel_verify.proofreading.words.instanced import instanced_joints
 from bilevel_verify.proofreading.words.plausible import plausible_joints
 
 if TYPE_CHECKING:
@@ -35,11 +38,11 @@ if TYPE_CHECKING:
 OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     carried_joints, base_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints,
     distinction_joints, exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
-    promised_order_joints, plausible_joints, spoken_joints,
+    promised_order_joints, plausible_joints, spoken_joints, amount_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,
-    link_joints,
+    link_joints, instanced_joints, narrow_joints,
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from bilevel_verify.proofreading.algorithms.consistent import consistency_defects
 from bilevel_verify.proofreading.algorithms.counting import count_defects
 from bilevel_verify.proofreading.algorithms.reading import Algorithm, algorithm_defects, algorithms_of
 from bilevel_verify.proofreading.algorithms.turned import turned_defects
@@ -35,6 +36,7 @@ from bilevel_verify.proofreading.promises.twins import twin_defects
 from bilevel_verify.proofreading.script import script_of
 from bilevel_verify.proofreading.source import Paper, paper_of_card, paper_of_draft
 from bilevel_verify.proofreading.words.premises import premise_defects
+from bilevel_verify.proofreading.words.sources import source_defects
 
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
@@ -44,7 +46,7 @@ PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
     index_defects, end_defects, meaning_defects, letter_defects, shape_defects, decoration_defects,
     step_defects, quantified_defects, closed_form_defects, least_defects, named_place_defects,
     citation_defects, case_defects, total_defects, nearly_equal_defects, twin_defects, idle_defects,
-    remainder_defects, scale_defects, premise_defects,
+    remainder_defects, scale_defects, premise_defects, source_defects,
 )  # fmt: skip
 
 
@@ -119,7 +121,11 @@ def _with_joints(report: Report, joints: tuple[Judged, ...]) -> Report:
 def _report(key: str, paper: Paper | None, algorithms: list[Algorithm], missing: list[str]) -> Report:
     found = [defect for kind in PRINT for defect in kind(paper)] if paper is not None else []
     found += [defect for algorithm in algorithms for defect in algorithm_defects(algorithm)]
-    found += [*count_defects(paper, algorithms), *turned_defects(paper, algorithms)] if paper is not None else []
+    found += (
+        [*count_defects(paper, algorithms), *turned_defects(paper, algorithms), *consistency_defects(paper)]
+        if paper is not None
+        else []
+    )
     unread = [f"{s.place}: {s.read.reason}: {s.read.message}" for s in paper.unread] if paper is not None else []
     count = 0 if paper is None else len(paper.sentences)
     defects = tuple(dict.fromkeys(found))

@@ -21,8 +21,11 @@ from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.manuscript.opaque import kind_in
 from bilevel_verify.proofreading import Defect, proofread_draft, report
 from bilevel_verify.proofreading.instances import links
+from bilevel_verify.proofreading.instances.entries import lettered
+from bilevel_verify.proofreading.instances.known import known_before
 from bilevel_verify.proofreading.instances.scenes import Scene
 from bilevel_verify.proofreading.joints import nearly
+from bilevel_verify.proofreading.source import Paper, Sentence
 
 Value = TypeVar("Value")
 Told = tuple[str, str, str]
@@ -72,9 +75,9 @@ def _read(original: Callable[..., object]) -> Callable[..., object]:
 
 def _link(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
     @wraps(original)
-    def judged(paper: object, scene: Scene, sentence: object, step: links.Step, rules: list[nearly.Rule]) -> object:
-        mine = nearly.about(paper, (step[0], step[2]), rules)  # type: ignore[arg-type]
-        bounds = tuple((n < sentence.read.formula.n, c) for n, c in scene.bounds)  # type: ignore[attr-defined]
+    def judged(paper: Paper, scene: Scene, sentence: Sentence, step: links.Step, rules: list[nearly.Rule]) -> object:
+        mine = nearly.about(paper, (step[0], step[2]), rules)
+        bounds = tuple((n < sentence.read.formula.n, c) for n, c in scene.bounds)
         nodes = (
             step[0],
             step[2],
@@ -83,15 +86,16 @@ def _link(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
             *(n for r in mine for n in r),
             *(c for _, c in bounds),
         )
-        key = ("link", step, sentence.place, sentence.unit, sentence.latex, mine, tuple(scene.define.items()),  # type: ignore[attr-defined]
-               scene.where, tuple(sorted(scene.same.items())), scene.whole, bounds, scene.vectors,
-               _kinds(scene.paper.notation, nodes))  # fmt: skip
+        facts = tuple(known_before(paper, scene.passage, sentence.read.formula.n, lettered(paper)))
+        key = ("link", facts, tuple(rules), step, sentence.place, sentence.unit, sentence.latex, mine,
+               tuple(scene.define.items()), scene.where, tuple(sorted(scene.same.items())), scene.whole, bounds,
+               scene.vectors, _kinds(scene.paper.notation, nodes))  # fmt: skip
         return _kept(key, lambda: tuple(original(paper, scene, sentence, step, rules)))
 
     return judged
 
 
-class _Step(nearly._Step):
+class _Step(nearly.Step):
     """Two sides, once for the same sides, equations and kinds."""
 
     def __new__(cls, notation: Notation, rules: tuple[nearly.Rule, ...], left: tree.Node, right: tree.Node) -> _Step:
@@ -124,7 +128,7 @@ def remembering() -> Iterator[None]:
     for module in [m for n, m in sys.modules.items() if n.startswith("bilevel_verify") and hasattr(m, "read_latex")]:
         if module.read_latex is read_latex:
             patched.append((module, "read_latex", _read(read_latex)))
-    patched += [(links, "_judged", _link(links._judged)), (nearly, "_Step", _Step),
+    patched += [(links, "_judged", _link(links._judged)), (nearly, "Step", _Step),
                 (report, "algorithm_defects", _paths(report.algorithm_defects))]  # fmt: skip
     before = [(place, name, getattr(place, name)) for place, name, _ in patched]
     for place, name, new in patched:

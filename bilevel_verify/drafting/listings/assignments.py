@@ -11,7 +11,7 @@ from bilevel_verify.theorems import algorithm as script
 
 ASSIGNS = frozenset({"==", ":=", "<-"})
 DRAWN = frozenset({"distributed", "in"})
-DRAWS = re.compile(r"\b(?:samples?|draws?|generates?|picks?|chooses?|observes?|receives?)\b[^.;]*\Z", re.I)
+DRAWS = re.compile(r"\b(?:samples?|draws?|generates?|picks?|chooses?|observes?|receives?|let)\b[^.;]*\Z", re.I)
 COMPARES = frozenset({"<", "<=", ">", ">=", "=="})
 
 

@@ -24,6 +24,7 @@ ACCURACY = {"eps", "epsilon"}
 SMALL, LARGE = ("<", "<="), (">", ">=")
 NORMS = ("norm", "norm_2", "dual_norm")
 CLIMBS = re.compile(r"\b(?:ascent|ascend\w*|maximi[sz]\w+|concave|mini-?max|saddle)\b", re.I)
+FALLS = re.compile(r"\b(?:descent|minimi[sz]\w+|decreas\w+|lowers the function|function falls|stationary)\b", re.I)
 PUSHES = re.compile(r"\b(?:momentum|accelerat\w+|inertia\w*|extrapolat\w+|heavy[- ]ball)\b", re.I)
 
 
@@ -132,6 +133,9 @@ def _grows(node: tree.Node, counter: str) -> bool:
     return False
 
 
+GRADIENT = re.compile(r"(?:(?:hat|tilde|bar)_)?grad_")
+
+
 @dataclass(frozen=True, slots=True)
 class _Step:
     """A step of a sequence: the function of its gradient (empty: momentum), the sign, where."""
@@ -149,11 +153,11 @@ def _steps(paper: Paper) -> Iterator[Defect]:
     ups = [s for s in gradients if s.sign > 0]
     for step in ups:
         others = [s for s in gradients if s is not step and s.function == step.function]
-        alone = not CLIMBS.search(words) and len(ups) == 1 and len(gradients) > 1
+        alone = not CLIMBS.search(words) and len(ups) == 1 and (len(gradients) > 1 or FALLS.search(words) is not None)
         if alone or (others and all(s.sign < 0 for s in others)):
-            other = next(s for s in [*others, *gradients] if s.sign < 0)
-            title = f"the step goes along the gradient, + {to_text(step.term)}; {other.sentence.place} goes against it"
-            yield _told(step, title)
+            other = next((s for s in [*others, *gradients] if s.sign < 0), None)
+            against = "the text minimises" if other is None else f"{other.sentence.place} goes against it"
+            yield _told(step, f"the step goes along the gradient, + {to_text(step.term)}; {against}")
     for step in found:
         if not step.function and step.sign < 0 and PUSHES.search(words):
             yield _told(step, f"the momentum {to_text(step.term)} points back to the point before")
@@ -179,7 +183,7 @@ def _of(sentence: Sentence) -> Iterator[_Step]:
             sign, inner = (-1, term.operand) if isinstance(term, tree.Negate) else (1, term)
             factors = inner.factors if isinstance(inner, tree.Multiply) else ()
             last = factors[-1] if factors else None
-            if isinstance(last, tree.Call) and last.function.startswith("grad_"):
+            if isinstance(last, tree.Call) and GRADIENT.match(last.function):
                 yield _Step(last.function, sign, sentence, inner)
             elif isinstance(last, tree.Add) and sentence.read.formula.kind == "algorithm-line":
                 turn = _back(firsts[0], last)

@@ -6,8 +6,9 @@ factor, sign, exponent or index makes them hold on all. A step that such a chang
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,12 +17,13 @@ from bilevel_verify.latex import Statement
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.instances.drawing import SPREADS, Instance, Unknown
 from bilevel_verify.proofreading.instances.edits import NAMES, Edit, edits
+from bilevel_verify.proofreading.instances.entries import as_entries, lettered
+from bilevel_verify.proofreading.instances.known import known_before, put_in
 from bilevel_verify.proofreading.instances.scenes import LOWER, UPPER, Rules, Scene, scenes
 from bilevel_verify.proofreading.joints.carrying import Bounded, bounds_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.nearly import about, equations, runs
 from bilevel_verify.proofreading.source import Paper, Sentence
-from bilevel_verify.theorems.rewrite import rebuild
 
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
@@ -33,19 +35,21 @@ SMALL = 1e-9
 """Sides that are smaller than this beside what stands in them tell nothing."""
 MOST_NODES = 170
 MOST_EDITS = 400
-LEAST_TERMS, LEAST_NODES = 3, 14
+LEAST_TERMS, LEAST_NODES = 3, 12
 HOLDS, FAILS, UNCLEAR = "holds", "fails", "unclear"
 Step: TypeAlias = tuple[tree.Node, str, tree.Node]
 
 
 def link_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Every step of the chains of displays, and of two bounds of one quantity the second from the first."""
-    rules = equations(paper)
+    entries = lettered(paper)
+    rules = [(left, as_entries(right, entries)) for left, right in equations(paper)]
     for passage, scene in scenes(paper, draft):
         before: list[Bounded] = []
         for sentence in passage.formulas:
             for printed, members in _steps(sentence):
-                step = _shorter(printed)
+                left, op, right = _shorter(printed)
+                step = as_entries(left, entries), op, as_entries(right, entries)
                 if _wide(step, members) and (members > 2 or sentence.read.formula.kind == "display"):
                     yield from _judged(paper, scene, sentence, step, rules)
             if sentence.read.formula.kind != "display":
@@ -119,10 +123,10 @@ class _Draws:
 def _judged(
     paper: Paper, scene: Scene, sentence: Sentence, step: Step, rules: list[tuple[tree.Index, tree.Node]]
 ) -> Iterator[Judged]:
-    mine = about(paper, (step[0], step[2]), rules)
-    names = tuple(rule for rule in mine if not runs(rule))
     tried = []
-    for one in dict.fromkeys([step, _put_in(scene, sentence, step)]):
+    for one in dict.fromkeys([step, *_put_in(paper, scene, sentence, step)]):
+        mine = about(paper, (one[0], one[2]), rules)
+        names = tuple(rule for rule in mine if not runs(rule))
         for chosen in dict.fromkeys([(), names, mine]):
             draws = _Draws(scene, one, dict(chosen), sentence.read.formula.n)
             verdict = _verdict(one, draws.first(FIRST))
@@ -134,27 +138,25 @@ def _judged(
             if settled or (verdict == FAILS and step[1] in EQUAL):
                 tried.append((one, draws, settled))
     for one, draws, settled in tried:
-        found = _mended(one, draws, settled)
+        found = _mended(one, draws, settled, partial(_equated, paper, rules))
         if found is not None:
             yield _reported(sentence, one, found, draws.made)
             return
 
 
-def _put_in(scene: Scene, sentence: Sentence, step: Step) -> Step:
-    """A step with what the equations before it in the same passage say of an inner product."""
-    ahead = (s for s in scene.formulas if s.read.formula.n < sentence.read.formula.n)
-    known = {
-        chain.members[0]: chain.members[1]
-        for s in ahead if s.read.formula.kind == "display"
-        for chain in s.chains()
-        if [r.word for r in chain.relations] == ["=="] and len(chain.members) == 2 and not chain.continues
-        and isinstance(chain.members[0], tree.Call) and chain.members[0].function == "dot"
-    }  # fmt: skip
+def _equated(paper: Paper, rules: list[tuple[tree.Index, tree.Node]], entry: tree.Index) -> Rules:
+    """The equations about an entry that an edit brings in."""
+    return {left: value for left, value in about(paper, (entry, entry), rules) if left == entry}
 
-    def replaced(node: tree.Node) -> tree.Node:
-        return known[node] if node in known else rebuild(node, replaced)
 
-    return (replaced(step[0]), step[1], replaced(step[2])) if known else step
+def _put_in(paper: Paper, scene: Scene, sentence: Sentence, step: Step) -> Iterator[Step]:
+    """A step with what the text before it says of its inner products and norms: equations alone, then bounds, too."""
+    facts = known_before(paper, scene.passage, sentence.read.formula.n, lettered(paper))
+    left, op, right = step
+    bounded = op not in EQUAL and any(len(chain.members) > 2 for chain in sentence.chains())  # else: a citation's
+    for chosen in ([f for f in facts if f.op in EQUAL], facts if bounded else []):
+        if chosen:
+            yield put_in(paper, left, chosen), op, put_in(paper, right, chosen)
 
 
 def _verdict(step: Step, drawn: list[Instance]) -> str:
@@ -218,8 +220,8 @@ def _settled(step: Step, drawn: list[Instance]) -> bool:
     return True
 
 
-def _mended(step: Step, draws: _Draws, settled: bool = True) -> Edit | None:
-    """The first edit with which a step holds on all instances; of what is not ``settled`` only another index mends."""
+def _mended(step: Step, draws: _Draws, settled: bool, equated: Callable[[tree.Index], Rules]) -> Edit | None:
+    """The first edit with which a step holds on all instances; in a bound that is not ``settled`` one of an index."""
     left, op, right = step
     order = sorted(draws.first(FIRST), key=lambda one: _on(one, step) != FAILS)
     letters = tuple(sorted({p.name for s in (left, right) for p in s.walk() if isinstance(p, tree.Letter)}))
@@ -229,16 +231,22 @@ def _mended(step: Step, draws: _Draws, settled: bool = True) -> Edit | None:
             changed = (edit.whole, op, right) if first else (left, op, edit.whole)
             if changed[0] == changed[2] and edit.sort == NAMES:
                 continue
-            if not settled and not (isinstance(edit.old, tree.Index) and _one_base(edit)):
+            if not settled and op not in EQUAL and not (isinstance(edit.old, tree.Index) and _one_base(edit)):
                 continue
-            if not all(_on(one, changed) == HOLDS for one in order):
+            fresh = equated(edit.new) if isinstance(edit.new, tree.Index) else {}
+            if not _holds(changed, order, fresh) or not _holds(changed, draws.first(DRAWS), fresh, DRAWS):
                 continue
-            every = draws.first(DRAWS)
-            if len(every) == DRAWS and all(_on(one, changed) == HOLDS for one in every) and (
-                op in EQUAL or _tight(changed, every)
-            ):  # fmt: skip
+            if op in EQUAL or _tight(changed, draws.first(DRAWS)):
                 return edit
     return None
+
+
+def _holds(step: Step, drawn: list[Instance], fresh: Rules, least: int = 0) -> bool:
+    """Whether a step holds on all instances (``least`` of them), with the equations of an entry that is new in it."""
+    return len(drawn) >= least and all(
+        _on(replace(one, rules={**fresh, **one.rules}, known={}, held=[]) if fresh else one, step) == HOLDS
+        for one in drawn
+    )
 
 
 def _one_base(edit: Edit) -> bool:

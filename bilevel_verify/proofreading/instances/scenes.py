@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from bilevel_verify.drafting.letters import plain
+from bilevel_verify.drafting.letters import definitions, plain, unique
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.opaque import kind_in
-from bilevel_verify.proofreading.instances.drawing import Instance, Unknown
+from bilevel_verify.proofreading.instances.drawing import KEPT, Instance, Unknown
+from bilevel_verify.proofreading.instances.entries import lettered
 from bilevel_verify.proofreading.joints.parameters import frame_of
 from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.proofreading.promises.conclusions import same_entries
-from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import Paper, Passage
 from bilevel_verify.theorems.rewrite import free_letters, has_order
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ TRIES, ROUNDS, LEAST_VOTES = 6, 4, 3
 CLOSE = 1e-9
 UPPER, LOWER = ("<", "<="), (">", ">=")
 Rules = Mapping[tree.Node, tree.Node]
+NOWHERE = Passage("", "text", "", "")
 
 
 @dataclass
@@ -40,12 +42,14 @@ class Scene:
     whole: frozenset[str] = frozenset()
     bounds: tuple[tuple[int, tree.Compare], ...] = ()
     vectors: frozenset[str] = frozenset()
-    formulas: tuple[Sentence, ...] = ()
+    passage: Passage = NOWHERE
 
     def kind(self, node: tree.Node) -> str:
         """Kind of a letter, entry or value of a function."""
-        name = node.base if isinstance(node, tree.Index) else node.name if isinstance(node, tree.Letter) else ""
-        return "vector" if name in self.vectors else kind_in(self.paper.notation, node)
+        match node:
+            case tree.Index(base=name) | tree.Letter(name=name) | tree.Call(function=name) if name in self.vectors:
+                return "vector"
+        return kind_in(self.paper.notation, node)
 
     def draws(self, sides: tuple[tree.Node, ...], rules: Rules, place: int = 0) -> Iterator[Instance]:
         """Instances that meet the conditions on the letters of some formulas, as long as some are found.
@@ -164,6 +168,7 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
     """Every passage with what is in force in it."""
     same = {_named(a): _named(b) for a, b in same_entries(paper).items()}
     vectors = _vectors(paper)
+    named = _named_in_text(draft)
     for number, passage in enumerate(paper.passages):
         frame = frame_of(draft, number)
         scope = draft.scopes.of(number)
@@ -176,7 +181,9 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
         conditions += _inline(passage)
         home = paper.stated.get(passage.of) if passage.kind == "proof" else None
         conditions += _inline(home) if home is not None else []
-        define = {n: v for n, v in {**_chosen(passage), **frame.define}.items() if plain(v) and not has_order(v)}
+        define = {
+            n: v for n, v in {**named, **_chosen(passage), **frame.define}.items() if plain(v) and not has_order(v)
+        }
         kept = [c for c in dict.fromkeys(conditions) if all(plain(m) and not has_order(m) for m in c.operands)]
         nodes = tuple(node for sentence in passage.formulas for node in sentence.nodes())
         yield (
@@ -189,14 +196,40 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
                 frozenset(_whole(nodes)),
                 tuple(_bounds(paper, passage)),
                 vectors,
-                passage.formulas,
+                passage,
             ),
         )
 
 
+def _named_in_text(draft: Draft) -> dict[str, tree.Node]:
+    """Letters that plain text defines with ``:=``, each once."""
+    printed = (p for n, u in enumerate(draft.document.units) if u.kind == "text" for p in draft.scopes.by_unit[n])
+    found = unique(d for one in printed if one.op == ":=" for d in definitions(one, draft.scopes.scalars))
+    return {name: one.value for name, one in found.items()}
+
+
 def _vectors(paper: Paper) -> frozenset[str]:
     """What is guessed to be a matrix or a number, and is added to vectors again and again: ``w`` of another section."""
-    return _sequences(paper) | _letters(paper)
+    return _sequences(paper) | _letters(paper) | _named_with_letters(paper) | _functions(paper)
+
+
+def _named_with_letters(paper: Paper) -> frozenset[str]:
+    """Sequences of which most entries are read as letters that are vectors: ``s_t`` beside ``s_{t+1}``."""
+    return frozenset(
+        entry.base for name, entry in lettered(paper).items() if kind_in(paper.notation, tree.Letter(name)) == "vector"
+    )
+
+
+def _functions(paper: Paper) -> frozenset[str]:
+    """Functions without a known kind that are added to vectors again and again: an operator ``T``."""
+    votes: Counter[str] = Counter()
+    for part in (p for s in paper.sentences for node in s.nodes() for p in node.walk() if isinstance(p, tree.Add)):
+        terms = [t.operand if isinstance(t, tree.Negate) else t for t in part.terms]
+        kinds = {kind_in(paper.notation, t) for t in terms if not isinstance(t, tree.Call)}
+        if kinds == {"vector"}:
+            unknown = (t.function for t in terms if isinstance(t, tree.Call) and t.function not in KEPT)
+            votes.update({name for name in unknown if not name.startswith(("grad_", "hess_"))})
+    return frozenset(name for name, times in votes.items() if times >= LEAST_VOTES)
 
 
 def _letters(paper: Paper) -> frozenset[str]:

@@ -16,7 +16,7 @@ from bilevel_verify.manuscript.comparing import FLIPPED
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import LOWER, PLUG, UPPER, Bounded, bounds_of, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses, numbered_in
-from bilevel_verify.proofreading.joints.forms import Form, Formless, form_of, inverse, joined
+from bilevel_verify.proofreading.joints.forms import Form, Formless, Monomial, form_of, inverse, joined
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
@@ -103,11 +103,16 @@ def _fits(left: tree.Node, base: tree.Node, squared: bool) -> bool:
     except Formless:
         return True
     return any(
-        all(joined(m, ratio)[0] in other for m in one)
+        all(joined(m, ratio)[0] in other for m in one) and (len(one) > 1 or not ratio or _shares(first, second))
         for first in one
         for second in other
         for ratio in [joined(second, inverse(first))[0]]
     )
+
+
+def _shares(one: Monomial, other: Monomial) -> bool:
+    """Whether two products have a factor in common: else every term is a multiple of every other one."""
+    return bool({name for name, _ in one} & {name for name, _ in other})
 
 
 def _larger(paper: Paper, printed: Sentence, numbers: list[str]) -> Iterator[Judged]:

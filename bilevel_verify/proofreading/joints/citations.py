@@ -15,6 +15,7 @@ NAMED = re.compile(rf"\b(?P<kind>{KINDS})s?\s+(?P<number>[A-Z]?\.?\d+(?:\.\d+)*)
 NUMBERED = re.compile(
     r"(?:\b[Ee]q(?:uation|\.)?s?\.?\s*\(?|(?<![\w)\]])\()(?P<number>[A-Z]?\.?\d+(?:\.\d+)*[a-z]?)\)?(?P<after>[^.;]{0,24})"
 )
+IN_BRACKETS = re.compile(r"(?<![\w)\]])\((?P<number>\d+(?:\.\d+)*[a-z]?)\)(?=(?P<after>[^.;]{0,24}))")
 UNKNOWN = re.compile(
     r"\b(?:Theorem|Lemma|Proposition|Corollary|Assumption|Algorithm|Equation|Section)s?\s+(?P<label>[a-z]+:[\w:-]+)|\((?P<equation>eq:[\w:-]+)\)"
 )
@@ -26,6 +27,10 @@ ELSEWHERE = re.compile(
 TWICE = re.compile(rf"\b(?:{KINDS})s?\s+(?=(?:{KINDS})\s)")
 """``Lemma~\\ref{...}`` with the whole name in the place of the label."""
 LEANS = re.compile(r"\b(?:by|from|using|with|via|apply(?:ing)?|invok(?:e|ing)|due to|combining|and)\s*\Z", re.I)
+RESTS = re.compile(
+    r"\b(?:by|from|using|with|via|due to|combining|and|sum(?:ming)?|sum of|adding|into|recall)\s*\Z", re.I
+)
+"""Words before the number of a relation on which a step rests."""
 
 
 def citation_defects(paper: Paper) -> Iterator[Defect]:
@@ -34,7 +39,7 @@ def citation_defects(paper: Paper) -> Iterator[Defect]:
         return
     passages = tuple(replace(p, words=TWICE.sub("", p.words)) for p in paper.passages)
     yield from _missing(paper, passages)
-    yield from _circles(passages)
+    yield from _circles(passages, _stated_in(paper))
 
 
 def _missing(paper: Paper, passages: tuple[Passage, ...]) -> Iterator[Defect]:
@@ -66,7 +71,7 @@ def _could_be(number: str, numbers: frozenset[str], prefixes: set[str]) -> bool:
     return number.rpartition(".")[0] in prefixes and not any(n.startswith(number) for n in numbers)
 
 
-def _circles(passages: tuple[Passage, ...]) -> Iterator[Defect]:
+def _circles(passages: tuple[Passage, ...], stated: dict[str, str]) -> Iterator[Defect]:
     """Proofs of which each cites the statement that the other one proves."""
     count = Counter(p.name for p in passages if p.kind in PROMISES)
     names = {name for name, times in count.items() if times == 1}
@@ -75,7 +80,7 @@ def _circles(passages: tuple[Passage, ...]) -> Iterator[Defect]:
     for passage in passages:
         if passage.kind == "proof" and passage.of in names:
             where.setdefault(passage.of, passage)
-            cites.setdefault(passage.of, set()).update(_leaned_on(passage, names) - {passage.of})
+            cites.setdefault(passage.of, set()).update(_leaned_on(passage, names, stated) - {passage.of})
     for name, passage in where.items():
         path = _back(name, cites)
         if path and path[0] == min(path):
@@ -85,12 +90,22 @@ def _circles(passages: tuple[Passage, ...]) -> Iterator[Defect]:
                          zip(path, [*path[1:], path[0]], strict=True)), cause=circle, unit=passage.id)  # fmt: skip
 
 
-def _leaned_on(passage: Passage, names: set[str]) -> set[str]:
+def _stated_in(paper: Paper) -> dict[str, str]:
+    """Number of a relation -> the statement that states it."""
+    names = {p.id: p.name for p in paper.passages if p.kind in PROMISES and paper.stated.get(p.name) is p}
+    return {number: names[s.unit] for number, s in paper.numbered.items() if s.unit in names}
+
+
+def _leaned_on(passage: Passage, names: set[str], stated: dict[str, str]) -> set[str]:
     """Statements that a proof uses: after "by", "from", "using"; not "similar to the proof of"."""
     found = set()
     for cited in NAMED.finditer(passage.words):
         name = f"{cited['kind']} {cited['number']}"
         if name in names and LEANS.search(passage.words[: cited.start()]) and not ELSEWHERE.match(cited["after"]):
+            found.add(name)
+    for cited in IN_BRACKETS.finditer(passage.words):
+        name = stated.get(cited["number"], "")
+        if name in names and RESTS.search(passage.words[: cited.start()]) and not ELSEWHERE.match(cited["after"]):
             found.add(name)
     return found
 

@@ -86,7 +86,7 @@ def _joined(words: str) -> str:
 
 
 def _clauses(passage: Passage) -> Iterator[Clause]:
-    pieces = [_joined(piece) for piece in passage.words.split(HOLE)]
+    pieces = [_joined(piece) for piece in TWICE.sub("", passage.words).split(HOLE)]
     if len(pieces) != len(passage.formulas) + 1:
         return
     text = pieces[0]

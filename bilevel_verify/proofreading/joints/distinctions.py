@@ -24,7 +24,8 @@ CONDITION = re.compile(
 SECOND = re.compile(
     r"\b(?:otherwise|on the other hand|case (?:2|two|ii|b)|the other case|else)\b|^\s*(?:If|When)\b", re.I
 )
-TOGETHER = re.compile(r"\b(?:by|from|combining|putting|with|in view of)\b", re.I)
+BOTH = re.compile(r"\btwo (?:cases|kinds|sorts)\b|\b(?:the )?cases cover\b|\bput(?:ting)? together\b", re.I)
+TOGETHER = re.compile(r"\b(?:by|from|combining|putting|put|with|in view of)\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,9 @@ class Case:
     op: str
     right: tree.Node
     sentence: Sentence
+
+
+Table = dict[int, list[tuple[Clause, Case]]]
 
 
 def distinction_joints(paper: Paper) -> Iterator[Judged]:
@@ -68,11 +72,39 @@ def _of_lemmas(paper: Paper, table: dict[int, list[tuple[Clause, Case]]]) -> Ite
                 if (one, other) in seen:
                     continue
                 seen.add((one, other))
+                if BOTH.search(clause.words) and re.search(rf"(?<!, ){re.escape(f'{one} and {other}')}", clause.words):
+                    yield from _without(clause, one, other, known, table)
                 pairs = [
                     (a, b) for _, a in table.get(id(known[one][0]), ()) for _, b in table.get(id(known[other][0]), ())
                 ]
                 for a, b in pairs:
                     yield from judged_pair(a, b, f"the cases of {one} and {other}")
+
+
+def _without(clause: Clause, one: str, other: str, known: dict[str, list[Passage]], table: Table) -> Iterator[Judged]:
+    """Two lemmas that are said to be two cases, of which one has no case, where a third has the other one."""
+    cases = {name: [c for _, c in table.get(id(found[0]), ())] for name, found in known.items() if len(found) == 1}
+    for bare, cased in ((one, other), (other, one)):
+        for case in cases[cased] if not cases[bare] else ():
+            thirds = [
+                n for n, found in cases.items() if n not in (one, other) and any(_against(case, c) for c in found)
+            ]
+            if thirds:
+                joint, third = f"the cases of {one} and {other}", thirds[0]
+                title = f"{bare} is put together with {cased} as two cases, and has none; {third} has the other one"
+                place = clause.formulas[0].place if clause.formulas else f"proof of {clause.passage.of}"
+                shown = ((cased, case.sentence), (third, cases[third][0].sentence))
+                evidence = tuple(f"{name}: {to_text_of(s)}" for name, s in shown)
+                defect = Defect("citation", place, title, "wording", "", evidence, unit=clause.passage.id)
+                yield Judged("citation", place, joint, "refuted", title, defect)
+
+
+def _against(one: Case, other: Case) -> bool:
+    """Whether two conditions bound one quantity from two sides."""
+    upper, lower = ("<", "<="), (">", ">=")
+    return one.left == other.left and (
+        (one.op in upper and other.op in lower) or (one.op in lower and other.op in upper)
+    )
 
 
 def _case(sentence: Sentence) -> Case | None:

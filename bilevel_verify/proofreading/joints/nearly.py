@@ -46,7 +46,7 @@ POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0
 """Steps and constants: what is no identity for positive ones is none."""
 
 
-class _Step:
+class Step:
     """Two sides of a link, with each choice of equations of the paper put in."""
 
     def __init__(self, notation: Notation, rules: tuple[Rule, ...], left: tree.Node, right: tree.Node) -> None:
@@ -103,7 +103,7 @@ def nearly_equal_defects(paper: Paper) -> Iterator[Defect]:
 
 def _judged(paper: Paper, sentence: Sentence, left: tree.Node, right: tree.Node, rules: list[Rule]) -> Iterator[Defect]:
     yield from _factor(sentence, left, right)
-    step = _Step(paper.notation, about(paper, (left, right), rules), left, right)
+    step = Step(paper.notation, about(paper, (left, right), rules), left, right)
     if step.equal or not step.choices:
         return
     found = [
@@ -158,16 +158,18 @@ def about(paper: Paper, sides: tuple[tree.Node, tree.Node], rules: list[Rule]) -
     """The equations of the entries of two sides, at their indices."""
     entries = list(dict.fromkeys(p for side in sides for p in side.walk() if isinstance(p, tree.Index)))
     found: dict[tree.Index, tree.Node] = {}
-    here = set(entries)
-    for entry in entries:  # what is put in names further entries
-        for left, right in rules:
-            binding = fitted(paper, left, entry) if left.base == entry.base else None
-            value = right if binding is None else renamed(right, binding)
-            steps = {p for p in value.walk() if isinstance(p, tree.Index) and p.base == entry.base}
-            if binding is not None and entry not in found and steps <= here - {entry}:
-                found[entry] = value
-                fresh = (p for p in found[entry].walk() if isinstance(p, tree.Index) and p not in entries)
-                entries += dict.fromkeys(p for p in fresh if p.base != entry.base and len(found) < MOST_RULES)
+    before = -1
+    while before < len(found):  # a step leads to the entry that another equation has brought in
+        before = len(found)
+        for entry in entries:  # what is put in names further entries
+            for left, right in rules:
+                binding = fitted(paper, left, entry) if left.base == entry.base else None
+                value = right if binding is None else renamed(right, binding)
+                steps = {p for p in value.walk() if isinstance(p, tree.Index) and p.base == entry.base}
+                if binding is not None and entry not in found and steps <= {*entries} - {entry}:
+                    found[entry] = value
+                    fresh = (p for p in found[entry].walk() if isinstance(p, tree.Index) and p not in entries)
+                    entries += dict.fromkeys(p for p in fresh if p.base != entry.base and len(found) < MOST_RULES)
     return tuple(found.items())[:MOST_RULES]
 
 

@@ -37,6 +37,8 @@ INHERITS = re.compile(
 )
 ANNOUNCED = re.compile(rf"(?<!to )(?<!to the )(?<!in the )(?<!from the )\b(?:proofs? of|prove) {PROMISED}")
 """Not ``similar to the proof of Theorem 1``."""
+NUMBERED = re.compile(r"\bAssumptions?\s+[A-Z]?\.?\d[\d.]*")
+"""An assumption of the paper itself: its formulas are among those of the statement."""
 UPPER = (("<",), ("<=",))
 COMPARED = ("<", "<=", ">", ">=")
 ROUNDS = 6
@@ -246,10 +248,24 @@ def _met(
     if weaker is not None and frame.complete and not settled and not _letters_of_left(weaker) & spoken.compared:
         return "refuted", f"{passage.of} assumes {to_text(weaker)} only", None
     subject = {side.name for side in condition.operands if isinstance(side, tree.Letter)}
-    missing = subject - frame.named - {n for w in frame.where for n in free_letters(w)} - spoken.letters
-    if missing and frame.complete and not settled and not INHERITS.search(frame.words):
+    said = {*frame.named} | {n for w in frame.where for n in free_letters(w)}
+    if not _is_sign(condition):
+        said = {n for w in frame.where if not _is_sign(w) for n in free_letters(w)} | (frame.named - _signed(frame.own))
+    missing = subject - said - frame.define.keys() - spoken.letters
+    if missing and frame.complete and not settled and not INHERITS.search(NUMBERED.sub("", frame.words)):
         return "refuted", f"{passage.of} says nothing about {', '.join(sorted(missing))}", None
     return "undecided", "the letters are not fixed by numbers of each other", None
+
+
+def _is_sign(node: tree.Node) -> bool:
+    """Whether a condition says no more than the sign of a letter."""
+    return isinstance(node, tree.Compare) and len(node.operands) == 2 and any(map(tree.is_zero, node.operands))
+
+
+def _signed(own: tuple[tree.Node, ...]) -> set[str]:
+    """Letters of which a statement itself says the sign alone."""
+    signs = {n for w in own if _is_sign(w) for n in free_letters(w)}
+    return signs - {n for w in own if not _is_sign(w) for n in free_letters(w)}
 
 
 def compares(value: float | Fraction, op: str) -> bool:

@@ -183,7 +183,8 @@ def _running(paper: Paper, pattern: tree.Node) -> frozenset[str]:
     indices = {p.name for n in pattern.walk() if isinstance(n, tree.Index) for i in n.indices for p in i.walk()
                if isinstance(p, tree.Letter)}  # fmt: skip
     letters = (n.name for n in pattern.walk() if isinstance(n, tree.Letter))
-    entries = ((name, paper.notation.by_name.get((name, "letter"))) for name in letters)
+    known = paper.notation.by_name  # a point beside a sequence of the same name is one of its kind
+    entries = ((name, known.get((name, "letter")) or known.get((name, "sequence"))) for name in letters)
     vectors = {name for name, entry in entries if entry is not None and entry.kind == "vector"}
     return frozenset(indices | vectors)
 

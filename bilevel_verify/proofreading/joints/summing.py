@@ -24,7 +24,7 @@ OTHER = re.compile(r"\b(?:multipl\w+|times|divid\w+|plug\w*|substitut\w*|over|fr
 """More than a sum is made."""
 NEAREST = 12
 SUMS = re.compile(
-    r"\bsum(?:s|med|ming)?\s+(?:up\s+)?(?:the\s+)?(?:inequality\s+|equation\s+)?\(?(?P<number>\d+[a-z]?)\)?"
+    r"\bsum(?:s|med|ming)?\s+(?:up\s+|of\s+)?(?:the\s+)?(?:inequality\s+|equation\s+)?\(?(?P<number>\d+[a-z]?)\)?"
     r"[^.\x01]{0,60}?\b(?:over|from|for)\s*\Z",
     re.I,
 )
@@ -152,7 +152,9 @@ def _of_terms(paper: Paper, clause: Clause, place: int, source: Sentence, name: 
     if shown is None or not summed or any(_has(source, one) for one in summed):
         return None
     ahead = paper.before(shown).values()
-    others = [s for s in ahead if s is not source and summed <= {b.left for b in bounds_of(s)}]
+    about = [(s, bounds_of(s)) for s in ahead if s is not source]
+    others = [s for s, bounds in about if summed <= {b.left for b in bounds}]
+    others = others or [s for s, bounds in about if summed <= {p for b in bounds for p in b.left.walk()}]
     if len(others) != 1:
         return None
     number, meant = (f"({s.read.formula.number})" for s in (source, others[0]))

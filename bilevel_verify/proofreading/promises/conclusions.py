@@ -12,7 +12,7 @@ from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses
 from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.quoting import over, rearranged
+from bilevel_verify.proofreading.joints.quoting import fitted, over, rearranged, renamed
 from bilevel_verify.proofreading.joints.shown import form_script
 from bilevel_verify.proofreading.joints.ties import ties_of
 from bilevel_verify.proofreading.names.occurrences import whole
@@ -21,6 +21,7 @@ from bilevel_verify.theorems.rewrite import rebuild, substitute
 
 PROMISED = re.compile(r"\b(?:satisf\w+|(?:we|it) (?:also )?ha(?:ve|s)|holds?(?: that)?|then|that is)[,:]?\s*\Z", re.I)
 ASSUMED = re.compile(r"\b(?:suppose|assume|let|if|given|any|such)\b[^.\x01]*\Z", re.I)
+INDUCTION = re.compile(r"\binduction\b|\bholds for\b", re.I)
 ROUNDS = 3
 Written: TypeAlias = tuple[Mapping[str, tree.Node], Mapping[tree.Node, tree.Node]]
 """Letters with the formulas that define them, and entries with those that they are equal to."""
@@ -71,7 +72,18 @@ def _displayed(paper: Paper, ties: Ties) -> Iterator[Judged]:
             if sentence.read.formula.kind == "display" or sentence in promised:
                 for one in bounds_of(sentence)[-1:]:
                     found = list(_ended(passage.name, sentence, one, proof, ties, define))
+                    if not found and INDUCTION.search(" ".join(p.words for p in own_proofs(paper, passage.name))):
+                        for after in _next(paper, one, proof):
+                            found += _ended(passage.name, sentence, after, proof, ties, define)
                     yield from found or _moved(passage.name, sentence, one, proof)
+
+
+def _next(paper: Paper, one: Bounded, proof: Sequence[Sentence]) -> Iterator[Bounded]:
+    """A promised bound at the index for which the last display of the proof is about it."""
+    for last in (b for s in proof[-1:] for b in bounds_of(s)[-1:] if s.read.formula.kind == "display"):
+        binding = fitted(paper, one.left, last.left)
+        if binding and all(tree.letters(value) for value in binding.values()):
+            yield Bounded(last.left, one.op, renamed(one.right, binding))
 
 
 def _divided(sentence: Sentence, one: Bounded) -> Iterator[Bounded]:

@@ -29,6 +29,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
 
+PUT_IN = re.compile(r"\b(?:with|since|as|and|substituting|plugging|because)\s*\Z", re.I)
 USED = re.compile(r"\b(?:with|since|as|using|use|because|by)\s*\Z", re.I)
 
 
@@ -41,11 +42,35 @@ def needed_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
         if home is None or INHERITS.search(home.words):
             continue
         for place, sentence in enumerate(clause.formulas):
+            if PUT_IN.search(clause.before(place)):
+                yield from _of_others(paper, draft, sentence, home, frames[id(home)])
             letter = _bounded(sentence) if USED.search(clause.before(place)) else ""
             if letter:
                 yield _narrower(paper, sentence, letter, home, frames[id(home)]) or _judged(
                     sentence, letter, home, _said(paper, clause.passage, home, letter, sentence)
                 )
+
+
+def _of_others(paper: Paper, draft: Draft, sentence: Sentence, home: Passage, frame: Frame) -> Iterator[Judged]:
+    """``with eta = 1/L`` in the proof of a statement that says nothing of eta, where other statements assume it."""
+    chains = list(sentence.chains())
+    if sentence.read.formula.kind == "display" or len(chains) != 1 or [r.word for r in chains[0].relations] != ["=="]:
+        return
+    letter, value = chains[0].members
+    if not isinstance(letter, tree.Letter) or not plain(value) or letter.name in frame.define or not frame.complete:
+        return
+    tied = any(letter.name in free_letters(w) and not any(map(tree.is_zero, w.operands))
+               for w in frame.where if isinstance(w, tree.Compare))  # fmt: skip
+    numbers = {p.name: n for n, p in enumerate(paper.passages) if paper.stated.get(p.name) is p and p is not home}
+    others = [name for name, n in numbers.items() if frame_of(draft, n).define.get(letter.name) == value]
+    if tied or not others:
+        return
+    joint = f"{to_text_of(sentence)}, used in the proof of {home.name}"
+    title = f"the proof of {home.name} uses {letter.name} = {to_text(value)}, which {others[0]} assumes and it does not"
+    evidence = (f"used: {to_text_of(sentence)}", f"{home.name}: " + "; ".join(to_text_of(s) for s in home.formulas))
+    defect = Defect("premise", sentence.place, title, "breaks the statement", sentence.latex, evidence,
+                    f"needed {letter.name} {home.id}", sentence.unit)  # fmt: skip
+    yield Judged("premise", sentence.place, joint, "refuted", "its statement does not assume it", defect)
 
 
 def _narrower(paper: Paper, sentence: Sentence, letter: str, home: Passage, frame: Frame) -> Judged | None:

@@ -14,6 +14,7 @@ from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 NUMBER = r"(?:equations?\s+|inequalit(?:y|ies)\s+)?\(?(\d+[a-z]?)\)?(?![\w.]*\d)"
 PREMISE = re.compile(
     rf"\b(?:by|from|using|with|into|adding|combining|plugging|substituting|summing|sum of|same way as|{HOLE} in)\s+"
+    rf"(?:(?:lines? \d+(?: and \d+)?|the step|convexity|the definition)\s*,?\s+and\s+)?"
     rf"{NUMBER}(?:\s*(?:,|and|, and)\s+{NUMBER})?",
     re.I,
 )

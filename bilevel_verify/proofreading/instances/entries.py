@@ -1,0 +1,38 @@
+"""Entries of sequences that are read as letters: ``x_K`` beside ``x_k``, ``s_t`` beside one ``s_{t+1}``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
+from bilevel_verify.proofreading.source import Paper
+from bilevel_verify.theorems.rewrite import rebuild
+
+
+def lettered(paper: Paper) -> dict[str, tree.Index]:
+    """Names such as ``x_K``, each with the entry that it is: ``x`` is a sequence, and ``K`` counts."""
+    bases: set[str] = set()
+    counts: set[str] = set(paper.notation.indices)
+    names: set[str] = set()
+    for part in (p for s in paper.sentences for node in s.nodes() for p in node.walk()):
+        if isinstance(part, tree.Index):
+            bases.add(part.base)
+            counts = counts.union(*(tree.letters(index) for index in part.indices))
+        elif isinstance(part, tree.Letter):
+            names.add(part.name)
+        elif isinstance(part, tree.Call) and (span := binder(part)) is not None:
+            counts |= tree.letters(span[1]) | tree.letters(span[2])
+    found = {}
+    for name in names:
+        base, _, index = name.rpartition("_")
+        if base in bases and index in counts:
+            found[name] = tree.Index(base, (tree.Letter(index),))
+    return found
+
+
+def as_entries(node: tree.Node, entries: Mapping[str, tree.Index]) -> tree.Node:
+    """A formula with the entries in the place of the letters."""
+    if isinstance(node, tree.Letter):
+        return entries.get(node.name, node)
+    return rebuild(node, lambda part: as_entries(part, entries)) if entries else node

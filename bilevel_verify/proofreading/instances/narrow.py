@@ -1,0 +1,148 @@
+"""``where the last step is 1 - L eta/2 >= 1/2``: a relation between numbers that a proof uses, under its hypotheses.
+
+It is tried at points that meet the hypotheses of the statement. Told where it fails at one of them, and holds at all
+points where one of the parameters stays in a quarter of its range: the range is wider than the proof.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
+
+from bilevel_verify.drafting.letters import plain
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.instances.drawing import Instance, Unknown
+from bilevel_verify.proofreading.instances.scenes import LOWER, UPPER, Scene, scenes
+from bilevel_verify.proofreading.joints.carrying import to_text_of
+from bilevel_verify.proofreading.joints.clauses import clauses
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.parameters import INHERITS
+from bilevel_verify.proofreading.promises.conclusions import own_proofs
+from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.theorems.rewrite import free_letters
+
+if TYPE_CHECKING:
+    from bilevel_verify.drafting.draft import Draft
+
+USED = re.compile(r"\b(?:is|since|as|because|using|uses?|with|by|where|and)\s*\Z", re.I)
+DRAWS = 30
+CLOSE = 1e-9
+EQUAL = ("==",)
+Link: TypeAlias = tuple[tree.Node, str, tree.Node]
+
+
+def narrow_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
+    """Relations between numbers inside the words of proofs."""
+    homes = {id(p): home for home in paper.stated.values() for p in own_proofs(paper, home.name)}
+    found = {id(passage): scene for passage, scene in scenes(paper, draft)}
+    for clause in clauses(paper):
+        home = homes.get(id(clause.passage))
+        if home is None or id(home) not in found:
+            continue
+        for place, sentence in enumerate(clause.formulas):
+            if sentence.read.formula.kind == "inline" and USED.search(clause.before(place)):
+                for chain in sentence.chains():
+                    for left, relation, right in chain.links():
+                        if relation.word in (*UPPER, *LOWER, *EQUAL) and _between_numbers(left, right):
+                            link = (left, relation.word, right)
+                            yield from _judged(found[id(home)], home, sentence, link, list(_others(paper, found, home)))
+
+
+def _between_numbers(left: tree.Node, right: tree.Node) -> bool:
+    """Whether a relation is about a formula of letters, and not about a letter or a sign alone."""
+    if not plain(left) or not plain(right) or tree.is_zero(left) or tree.is_zero(right):
+        return False
+    sides = [side for side in (left, right) if free_letters(side)]
+    return bool(sides) and not any(isinstance(side, tree.Letter) for side in (left, right))
+
+
+def _others(paper: Paper, found: dict[int, Scene], home: Passage) -> Iterator[tuple[str, Scene]]:
+    """What other statements assume."""
+    for other in paper.stated.values():
+        if other is not home and id(other) in found:
+            yield other.name, found[id(other)]
+
+
+def _judged(
+    scene: Scene, home: Passage, sentence: Sentence, link: Link, others: list[tuple[str, Scene]]
+) -> Iterator[Judged]:
+    left, op, right = link
+    joint = f"{to_text(left)} {op} {to_text(right)} under the hypotheses of {home.name}"
+    broken = [one for one in _drawn(scene, link) if not _holds(one, link)]
+    if not broken:
+        yield Judged("premise", sentence.place, joint, "holds", f"at {DRAWS} points")
+        return
+    for place, condition in enumerate(scene.where):
+        if len(condition.operators) == 1 and condition.operators[0] in UPPER and isinstance(
+            condition.operands[0], tree.Letter
+        ):  # fmt: skip
+            end = tree.Multiply((tree.Number(Fraction(1, 4)), condition.operands[1]))
+            narrow = tree.Compare((condition.operands[0], end), condition.operators)
+            where = (*scene.where[:place], narrow, *scene.where[place + 1 :])
+            points = _drawn(replace(scene, where=where), link)
+            if len(points) == DRAWS and all(_holds(one, link) for one in points):
+                yield _told(home, sentence, link, f"{to_text(condition)} with a smaller bound", broken[0], joint)
+                return
+    letters = free_letters(left) | free_letters(right)
+    for name, other in others if not INHERITS.search(home.words) else ():
+        more = [c for c in other.where if c not in scene.where and free_letters(c) & letters and not _is_sign(c)]
+        values = {n: v for n, v in other.define.items() if n in letters and n not in scene.define}
+        wider = replace(scene, where=(*scene.where, *more), define={**scene.define, **values})
+        points = _drawn(wider, link) if more or values else []
+        if len(points) == DRAWS and all(_holds(one, link) for one in points) and not _tied(scene, values, more):
+            given = [to_text(c) for c in more] + [f"{n} = {to_text(v)}" for n, v in values.items()]
+            yield _told(home, sentence, link, f"{'; '.join(given)} ({name})", broken[0], joint)
+            return
+    yield Judged("premise", sentence.place, joint, "undecided", "no range explains it")
+
+
+def _is_sign(condition: tree.Compare) -> bool:
+    return any(map(tree.is_zero, condition.operands))
+
+
+def _tied(scene: Scene, values: Mapping[str, tree.Node], more: list[tree.Compare]) -> bool:
+    """Whether the statement says more than a sign of a letter that the other one fixes."""
+    fixed = {*values} | {o.name for c in more for o in c.operands if isinstance(o, tree.Letter)}
+    said = {o.name for c in scene.where if not _is_sign(c) for o in c.operands if isinstance(o, tree.Letter)}
+    return bool(fixed & (said | scene.define.keys()))
+
+
+def _drawn(scene: Scene, link: Link) -> list[Instance]:
+    return list(islice(scene.draws((link[0], link[2]), {}), DRAWS))
+
+
+def _holds(one: Instance, link: Link) -> bool:
+    left, op, right = link
+    try:
+        low, high = one.scalar(left), one.scalar(right)
+    except Unknown:
+        return True
+    if op in EQUAL:
+        return abs(low - high) <= CLOSE * max(abs(low), abs(high), 1.0)
+    low, high = (low, high) if op in UPPER else (high, low)
+    return low <= high + CLOSE * max(abs(low), abs(high), 1.0)
+
+
+def _told(
+    home: Passage,
+    sentence: Sentence,
+    link: Link,
+    given: str,
+    one: Instance,
+    joint: str,
+) -> Judged:
+    left, op, right = link
+    letters = sorted(free_letters(left) | free_letters(right))
+    point = ", ".join(f"{n} = {one.scalar(tree.Letter(n)):.4g}" for n in letters)
+    title = f"the proof of {home.name} uses {to_text(left)} {op} {to_text(right)}, which its hypotheses do not give"
+    evidence = (f"used: {to_text_of(sentence)}",
+                f"at {point} the sides are {one.scalar(left):.4g} and {one.scalar(right):.4g}",
+                f"it holds under {given}")  # fmt: skip
+    defect = Defect("premise", sentence.place, title, "breaks the statement", sentence.latex, evidence,
+                    f"narrow {home.id} {given}", sentence.unit)  # fmt: skip
+    return Judged("premise", sentence.place, joint, "refuted", title, defect)
