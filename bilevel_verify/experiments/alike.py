@@ -52,7 +52,7 @@ def points(found: Finished, variant: str, entry: str) -> int:
 
 def unmeasured(answers: Sequence[RunAnswer | None], measure: str) -> bool:
     """Whether a curve has rows in which a measure is not even named (None stands for a value that is not finite)."""
-    return any(measure not in row for answer in answers for row in (answer["curve"] if answer else ()))
+    return any(measure not in row for answer in answers for row in (answer.get("curve", []) if answer else ()))
 
 
 def _fixed(found: Finished, loser: str, winner: str | None) -> list[str]:

@@ -196,7 +196,7 @@ def figure(found: Finished, path: Path) -> None:
     from matplotlib.figure import Figure
 
     one = found.experiment
-    firsts = {key: first["curve"] if (first := answers[0]) else [] for key, answers in found.answers.items()}
+    firsts = {key: first.get("curve", []) if (first := answers[0]) else [] for key, answers in found.answers.items()}
     kinds = sorted({kind for curve in firsts.values() for row in curve for kind in row["counts"]})
     shown = [one.measure, *(["accuracy"] if any("accuracy" in row for c in firsts.values() for row in c) else [])]
     rows, columns = list(itertools.product(one.variants, shown)), ["calls", "seconds", *kinds]

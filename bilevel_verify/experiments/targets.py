@@ -15,7 +15,7 @@ Range = tuple[float, float]
 
 def values(answer: RunAnswer | None, measure: str) -> list[float]:
     """The finite values of a measure along a run."""
-    return [row[measure] for row in (answer["curve"] if answer else ()) if row.get(measure) is not None]
+    return [row[measure] for row in (answer.get("curve", []) if answer else ()) if row.get(measure) is not None]
 
 
 def goals(said: Mapping[str, Any]) -> list[dict[str, float]]:
@@ -49,7 +49,7 @@ def target_of(answers: Sequence[RunAnswer | None], measure: str, said: Mapping[s
 
 def diverged(answer: RunAnswer | None) -> bool:
     """Whether a run ended because its numbers left the range."""
-    return answer is not None and answer["status"] in ("diverged", "not finite")
+    return answer is not None and answer.get("status") in ("diverged", "not finite")
 
 
 def cost(answer: RunAnswer | None, measure: str, target: float | None) -> Range:
@@ -59,7 +59,7 @@ def cost(answer: RunAnswer | None, measure: str, target: float | None) -> Range:
     the first too where the run diverged.
     """
     before = 0.0
-    for row in answer["curve"] if answer else ():
+    for row in answer.get("curve", []) if answer else ():
         if target is not None and row.get(measure) is not None and row[measure] <= target:
             return before, float(row["calls"])
         before = float(row["calls"])

@@ -27,6 +27,7 @@ REASONS = {
     "tie: the sides agree up to the rounding of the run, in float64 and in 50 digits": "tie",
     "survived 300 attacks, largest ratio 0.5": "points",
     "budget: violated at 1 of 1 places in float64; the run in 50 digits is too long": "budget",
+    "time: the 5 s asked for were over before this was judged": "time",
     "not recorded: w": "not recorded",
     "vacuous: no place to check": "vacuous",
     "something new": "other",

@@ -39,7 +39,7 @@ def along(h: sympy.Expr, order: int, points: np.ndarray, directions: np.ndarray)
     return np.asarray(sympy.lambdify([*Z, *v], derivative, cse=True)(*points.T, *directions.T))
 
 
-def sampled(h: sympy.Expr, order: int, count: int = 20_000) -> tuple[float, float]:
+def sampled(h: sympy.Expr, order: int, count: int = 5_000) -> tuple[float, float]:
     """Least and largest value found over the box [-1, 1.5]^n, near its best points again."""
     rng = np.random.default_rng(7)
     points, directions = rng.uniform(-1, 1.5, (count, N)), rng.normal(size=(count, N))

@@ -12,8 +12,8 @@ LONG = 1_000_000
 FEW_X, FEW_Y = 8, 3
 """Up to here phi may be an explicit expression of x."""
 KEPT = 64
-_KNOWN: dict[str, bool] = {}
-"""Content of a problem -> the answer: every start of a batch asks."""
+_KNOWN: dict[str, int] = {}
+"""Content of a problem -> work of its search: every start of a batch asks."""
 
 
 def is_long(problem: Problem) -> bool:
@@ -23,14 +23,15 @@ def is_long(problem: Problem) -> bool:
     """
     if problem.lower is None or problem.dx <= FEW_X or problem.dy <= FEW_Y:
         return False
-    return remembered(_KNOWN, problem.content_hash(), lambda: _is_long(problem), KEPT)
+    return remembered(_KNOWN, problem.content_hash(), lambda: _work(problem), KEPT) > LONG
 
 
-def _is_long(problem: Problem) -> bool:
+def _work(problem: Problem) -> int:
+    """Of the longest search of a part; 0 where none has many variables."""
+    most = 0
     for part in parts_of(problem):
-        if part.lower is None or part.dx <= FEW_X or part.dy <= FEW_Y:
-            continue
-        model = model_of(part)
-        if (model.upper.program.size + (0 if model.lower is None else model.lower.program.size)) * part.dx**2 > LONG:
-            return True
-    return False
+        if part.lower is not None and part.dx > FEW_X and part.dy > FEW_Y:
+            model = model_of(part)
+            size = model.upper.program.size + (0 if model.lower is None else model.lower.program.size)
+            most = max(most, size * part.dx**2)
+    return most
