@@ -188,3 +188,11 @@ def test_remembering_changes_no_finding() -> None:
         cold.append(set(told(mutant.text, mutant.file)))
     assert warm == cold
     assert any(warm)
+
+
+def test_a_citation_right_behind_another_one_is_looked_up() -> None:
+    """``By Lemma 2 and Lemma 10``: the words behind a number are looked at, and are not used up."""
+    text = papers()["epochs.md"]
+    damaged = text.replace("By Lemma 2 and Lemma 3 every", "By Lemma 2 and Lemma 10 every")
+    assert damaged != text
+    assert [title for _, title, _ in told(damaged, "epochs.md")] == ["Lemma 10 is cited, and the paper has no Lemma 10"]

@@ -11,9 +11,9 @@ from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage
 
 KINDS = "Theorem|Lemma|Proposition|Corollary|Assumption|Algorithm|Condition|Definition"
-NAMED = re.compile(rf"\b(?P<kind>{KINDS})s?\s+(?P<number>[A-Z]?\.?\d+(?:\.\d+)*)(?P<after>[^.;]{{0,40}})")
+NAMED = re.compile(rf"\b(?P<kind>{KINDS})s?\s+(?P<number>[A-Z]?\.?\d+(?:\.\d+)*)(?=(?P<after>[^.;]{{0,40}}))")
 NUMBERED = re.compile(
-    r"(?:\b[Ee]q(?:uation|\.)?s?\.?\s*\(?|(?<![\w)\]])\()(?P<number>[A-Z]?\.?\d+(?:\.\d+)*[a-z]?)\)?(?P<after>[^.;]{0,24})"
+    r"(?:\b[Ee]q(?:uation|\.)?s?\.?\s*\(?|(?<![\w)\]])\()(?P<number>[A-Z]?\.?\d+(?:\.\d+)*[a-z]?)\)?(?=(?P<after>[^.;]{0,24}))"
 )
 IN_BRACKETS = re.compile(r"(?<![\w)\]])\((?P<number>\d+(?:\.\d+)*[a-z]?)\)(?=(?P<after>[^.;]{0,24}))")
 UNKNOWN = re.compile(
