@@ -433,3 +433,14 @@ def test_several_oracles_are_ready_when_each_of_them_is() -> None:
     assert one.ready(["value_f"]) is True
     assert one.ready(["value_f", "value_g"]) is False
     assert one.ready(["value_g", "value_f"]) is False
+
+
+def test_calls_that_would_pass_the_budget_are_not_made() -> None:
+    counts = new_counts(10)
+    counts[CALLS] = 7
+    assert [counted.too_dear(counts, calls) for calls in (0, 3, 4)] == [False, False, True]
+    assert not counted.lacks(counts, 3)
+    assert not counted.exhausted(counts)
+    assert counted.lacks(counts, 4)
+    assert counted.exhausted(counts)
+    assert counts[CALLS] == 7
