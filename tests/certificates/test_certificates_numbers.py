@@ -134,6 +134,14 @@ def test_constants_without_bounds_and_with_branches(f: str) -> None:
         assert all(holds_at_points(one.text, chance) for one in shown.certificates)
 
 
+def test_an_infinite_letter_without_a_derivative_is_no_error() -> None:
+    """The third derivative of huber is no function: rho is infinite, and the other letters have certificates."""
+    table = bv.constants(bv.single_level(f="huber(1/4, x1)", x="x1"))
+    shown = {letter: certified_constant(table, letter) for letter in table.paper.names}
+    assert shown["rho"].reason == "not certified, or infinite"
+    assert shown["L"].bound == 1
+
+
 def test_a_false_bound_of_values_has_no_certificate_and_a_damaged_one_is_refused() -> None:
     free: Any = {"x1": (None, None)}
     for formula, most in ((2 * sympy.sin(x) * sympy.tanh(x), 2), (3 / (3 + x**2), 1), (sympy.cos(x) ** 2, 1)):

@@ -52,9 +52,11 @@ def certified_constant(table: Constants, name: str) -> Shown:
     """Certificates for one constant of a table; see :class:`Shown`."""
     constant, letter = table[name], table.paper.names[name]
     bare = Shown(name, constant.value, constant.side)
+    if reason := _refusal(constant, letter):  # a constant that is infinite may have no derivative to look at
+        return replace(bare, reason=reason)
     found = [_matrix(table.problem, function, form) for function, form in letter.parts]
     matrices = [matrix for matrix in found if not isinstance(matrix, str)]
-    reason = _refusal(constant, letter) or next((one for one in found if isinstance(one, str)), "")
+    reason = next((one for one in found if isinstance(one, str)), "")
     if reason or not matrices:
         return replace(bare, reason=reason)
 
