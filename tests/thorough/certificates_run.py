@@ -50,7 +50,7 @@ from bilevel_verify.certificates.statement import read_back  # noqa: E402
 PAPERS = ("agm-bio", "fsba", "ragd-gs", "rahgd", "restarted-agd-hb")
 PROBLEMS = ("cardano", "cosh-lower", "hyperbola", "w-shape", "w-ladder", "single-stair", "trig-1-1", "ridge-cosines")
 """Of two variables: boxes, branches, letters without bounds."""
-BLOCKS, BLOCK, POINTS = 6, 100, 10_000
+BLOCKS, BLOCK, POINTS = 12, 100, 10_000
 """Blocks of drawn statements, how many in one; points at which a statement is wanted."""
 OUT = Path("reports/thorough/certificates.txt")
 WRONG = ("accepted and false", "violated", "read back otherwise")
