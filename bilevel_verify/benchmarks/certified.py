@@ -116,6 +116,7 @@ def sampled_by_hand(problem: Problem) -> float:
     letters = [*problem.x, *problem.y]
     begin = time.process_time()
     plain = expression.replace(lambda e: e.func.__name__ == "softplus", lambda e: sympy.log(1 + sympy.exp(e.args[0])))
+    plain = plain.replace(lambda e: e.func.__name__ == "logsumexp", lambda e: sympy.log(sum(map(sympy.exp, e.args))))
     hessian = sympy.lambdify([letters], sympy.hessian(plain, letters), "numpy", cse=True)
     ends = [[min(max(float(end), -5.0), 5.0) for end in problem.range_of(letter)] for letter in letters]
     rng = np.random.default_rng(0)

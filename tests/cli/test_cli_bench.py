@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import bilevel_verify as bv
 from bilevel_verify.benchmarks import (
     PARTS,
     Row,
@@ -25,6 +26,7 @@ from bilevel_verify.benchmarks import (
     waiting,
 )
 from bilevel_verify.benchmarks.cases import cases, dense_text, letters, logistic
+from bilevel_verify.benchmarks.certified import sampled_by_hand
 from bilevel_verify.benchmarks.rows import law
 from bilevel_verify.cli import main
 from bilevel_verify.methods import run_method
@@ -250,3 +252,10 @@ def test_steps_by_hand_are_ours() -> None:
         run = run_method(stated, method, q, start, compiled=False)
         assert np.abs(run.x - start).max() > 1e-3
         np.testing.assert_allclose(run.x, by_hand, rtol=1e-12, atol=1e-12)
+
+
+def test_the_rival_of_the_constants_knows_the_atoms_of_its_problems() -> None:
+    """NumPy has no logsumexp: the full size of ``bench --only constants`` ended in a NameError."""
+    box = dict.fromkeys(("x1", "y1", "y2"), (-1, 1))
+    lower = "y1**2 + y2**2 + logsumexp(y1 - x1, y2) + softplus(y1)"
+    assert sampled_by_hand(bv.bilevel(f="x1", g=lower, x="x1", y="y1 y2", domain=box)) > 0
