@@ -122,10 +122,7 @@ def _write_parquet(lines: Iterator[Line], columns: Sequence[str], path: str | Pa
     partial = Path(f"{path}.partial")
     with pyarrow.parquet.ParquetWriter(partial, schema) as writer:
         for batch in _batches(lines):
-            rows = [
-                {k: float(v) if k in numbers and isinstance(v, str | int | float) else v for k, v in row.items()}
-                for row in batch
-            ]
+            rows = [{k: _number(v) if k in numbers else v for k, v in row.items()} for row in batch]
             writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
             count += len(rows)
     os.replace(partial, path)

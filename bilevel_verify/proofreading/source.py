@@ -75,6 +75,13 @@ class Sentence:
         """Every member of every chain and condition."""
         return self.read.members()
 
+    def names(self) -> set[str]:
+        """Letters, and bases of entries of sequences, in all of its members."""
+        parts = [part for node in self.nodes() for part in node.walk()]
+        return {p.name for p in parts if isinstance(p, tree.Letter)} | {
+            p.base for p in parts if isinstance(p, tree.Index)
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:

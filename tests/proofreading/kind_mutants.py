@@ -280,10 +280,12 @@ OPERATORS = (
 )  # fmt: skip
 
 
-def mutants(texts: dict[str, str] | None = None) -> Iterator[tuple[Operator, Mutant]]:
+def mutants(
+    texts: dict[str, str] | None = None, operators: tuple[Operator, ...] = OPERATORS
+) -> Iterator[tuple[Operator, Mutant]]:
     """Every mutant of every operator, in a fixed order: of the corpus, or of other sources (name of file -> text)."""
     for file, text in (texts or papers()).items():
-        for operator in OPERATORS:
+        for operator in operators:
             for start, end, new in operator.places(text):
                 shown = " ".join(f"{text[max(start - 40, 0) : end + 20]} : {text[start:end]} -> {new}".split())
                 changed = text[:start] + new + text[end:]

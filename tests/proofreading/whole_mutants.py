@@ -6,10 +6,8 @@ Operators know nothing of the finder, and make their change at every place where
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from kind_mutants import ALGORITHM, PROOF, STATEMENT, Changes, Operator, _changed, _spans
-from proofreading_mutants import Mutant, papers
 
 ROWS = re.compile(
     r"^\|(?P<md>[^\n]*(?:ours|this paper)[^\n]*)$|^(?P<in>[^\n&|]*(?:ours|this paper)\)[^\n]*)\\\\$", re.M
@@ -111,12 +109,3 @@ OPERATORS = (
     Operator(5, "an output that nobody assigns", output),
     Operator(5, "a restart that forgets", stale),
 )  # fmt: skip
-
-
-def mutants(texts: dict[str, str] | None = None) -> Iterator[tuple[Operator, Mutant]]:
-    """Every mutant of every operator, in a fixed order."""
-    for file, text in (texts or papers()).items():
-        for operator in OPERATORS:
-            for start, end, new in operator.places(text):
-                shown = " ".join(f"{text[max(start - 40, 0) : end + 20]} : {text[start:end]} -> {new}".split())
-                yield operator, Mutant(file, operator.name, shown, text[:start] + new + text[end:])

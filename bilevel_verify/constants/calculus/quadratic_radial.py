@@ -19,7 +19,7 @@ import numpy as np
 import sympy
 from sympy import Expr, Symbol
 
-from bilevel_verify.constants.calculus.specials import Special, component
+from bilevel_verify.constants.calculus.specials import Special, Square, Squares, component, profile_of, radii
 from bilevel_verify.constants.search.branch import supremum
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.linalg import eigenvalue_range
@@ -41,13 +41,12 @@ class Quadratic:
 
 @dataclass(frozen=True)
 class QuadraticRadial(Special):
-    """``q(z) Phi(sum_i s_i (z_i - c_i)^2 / 2)`` on some variables; ``scales`` are the s."""
+    """``q(z) Phi(sum_i s_i (z_i - c_i)^2 / 2)`` on some variables."""
 
     quadratic: Quadratic
     phi: Expr
     variable: Symbol
-    centre: tuple[Expr, ...]
-    scales: tuple[Expr, ...]
+    squares: tuple[Square, ...]
 
     def bound(self, slots: str, blocks: dict[str, tuple[int, ...]], lo: Array, hi: Array) -> tuple[float, str]:
         inside = all(any(i in blocks[s] for i in self.members) for s in set(slots))
@@ -57,23 +56,15 @@ class QuadraticRadial(Special):
     def loewner(self, n: int, lo: Array, hi: Array, letter: str = "z") -> tuple[list[Array], list[Array]]:
         low, high = self._range(2, lo, hi)
         below, above = np.zeros((n, n)), np.zeros((n, n))
-        for i, scale in zip(self.members, self.scales, strict=True):
-            ends = Interval(*(np.asarray(v) for v in enclose(scale)))
+        for i, square in zip(self.members, self.squares, strict=True):
+            ends = Interval(*(np.asarray(v) for v in enclose(square.scale)))
             below[i, i] = float((ends * Interval(np.asarray(low), np.asarray(low))).lo)
             above[i, i] = float((ends * Interval(np.asarray(high), np.asarray(high))).hi)
         return [below], [above]
 
-    def _radii(self, lo: Array, hi: Array) -> tuple[float, float]:
-        """Range of the weighted distance from the centre over the box."""
-        total = Interval(np.zeros(1), np.zeros(1))
-        for i, centre, scale in zip(self.members, self.centre, self.scales, strict=True):
-            a, b = (Interval(*(np.atleast_1d(v) for v in enclose(number))) for number in (centre, scale))
-            total = total + (Interval(lo[i : i + 1], hi[i : i + 1]) - a).square() * b
-        return max(float(down(np.sqrt(np.maximum(total.lo, 0.0)))[0]), 0.0), float(up(np.sqrt(total.hi))[0])
-
     def _range(self, order: int, lo: Array, hi: Array) -> tuple[float, float]:
-        radii = self._radii(lo, hi)
-        ends = [_supremum(self.quadratic, self.phi, self.variable, order, radii, s) for s in (-1, 1)]
+        span = radii(self.members, self.squares, lo, hi)
+        ends = [_supremum(self.quadratic, self.phi, self.variable, order, span, s) for s in (-1, 1)]
         if order % 2:  # an odd form takes both signs; only v with x >= 0 are looked at
             return -max(ends), max(ends)
         return -ends[0], ends[1]
@@ -105,50 +96,22 @@ def quadratic_radial(term: Expr, place: dict[Symbol, int]) -> QuadraticRadial | 
         return None
     ordered = sorted(symbols, key=lambda v: place[v])
     poly = sympy.Poly(top, *ordered)
-    found = _profile_of(core, symbols)
+    found = profile_of(core, symbols, _is_rational)
     if found is None or poly.total_degree() > 2 or not all(c.is_Rational for c in poly.coeffs()):
         return None
     s, phi, squares = found
     members = tuple(place[v] for v in ordered)
-    put = {v: v / sympy.sqrt(scale) + centre for v, (centre, scale) in squares.items()}
+    put = {v: v / sympy.sqrt(square.scale) + square.centre for v, square in squares.items()}
     moved = sympy.expand(top.xreplace(put))
     try:
         component(phi, s, 0, 4, Interval(np.ones(1), np.ones(1)))
     except ValueError:
         return None
-    centres, scales = (tuple(squares[v][k] for v in ordered) for k in (0, 1))
-    return QuadraticRadial(term, members, _quadratic(moved, ordered), phi, s, centres, scales)
+    return QuadraticRadial(term, members, _quadratic(moved, ordered), phi, s, tuple(squares[v] for v in ordered))
 
 
-def _profile_of(core: Expr, symbols: set[Symbol]) -> tuple[Symbol, Expr, dict[Symbol, tuple[Expr, Expr]]] | None:
-    """The function of s, and for every variable its centre and its weight."""
-    s = sympy.Symbol("s", nonnegative=True)
-    for node in sympy.preorder_traversal(core):
-        if node.free_symbols != symbols or not isinstance(node, sympy.Add) or not node.is_polynomial(*symbols):
-            continue
-        shape = _weighted_squares(node, symbols)
-        if shape is None:
-            continue
-        phi = core.xreplace({node: 2 * shape[0] * s + shape[1]})
-        if phi.free_symbols == {s}:
-            return s, phi, shape[2]
-    return None
-
-
-def _weighted_squares(node: Expr, symbols: set[Symbol]) -> tuple[Expr, Expr, dict[Symbol, tuple[Expr, Expr]]] | None:
-    """``(a, b, {z_i: (c_i, s_i)})`` with ``node = a sum_i s_i (z_i - c_i)^2 + b`` and ``0 < s_i <= 1``."""
-    squares = {v: sympy.diff(node, v, 2) / 2 for v in symbols}
-    if not all(weight.is_Rational and weight for weight in squares.values()):
-        return None
-    top = max(squares.values(), key=abs)
-    if not all(weight / top > 0 for weight in squares.values()):
-        return None
-    slopes = {v: sympy.diff(node, v).xreplace({w: sympy.Integer(0) for w in symbols}) for v in symbols}
-    centres = {v: -slopes[v] / (2 * squares[v]) for v in symbols}
-    rest = sympy.expand(node - sum(squares[v] * (v - centres[v]) ** 2 for v in symbols))
-    if rest.free_symbols or not all(centre.is_Rational for centre in centres.values()):
-        return None
-    return top, rest, {v: (centres[v], squares[v] / top) for v in symbols}
+def _is_rational(factor: Expr, squares: Squares) -> bool:
+    return bool(factor.is_Rational) and all(number.is_Rational for square in squares.values() for number in square)
 
 
 def _quadratic(q: Expr, ordered: list[Symbol]) -> Quadratic:

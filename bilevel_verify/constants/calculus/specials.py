@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import sympy
@@ -23,7 +25,7 @@ from bilevel_verify.constants.search.branch import supremum
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.linalg import sphere_net
 from bilevel_verify.intervals.scalar import Direct, Scalar
-from bilevel_verify.numbers.rounding import Array, enclose
+from bilevel_verify.numbers.rounding import Array, down, enclose, up
 
 THIRD = 1 / (6 * sympy.sqrt(3))
 """Largest third cumulant of a variable of unit range."""
@@ -144,13 +146,7 @@ class Radial(Special):
 
     def radius_range(self, lo: Array, hi: Array) -> tuple[float, float]:
         """Range of the distance from the centre over the box."""
-        low2 = high2 = 0.0
-        for i, c in zip(self.members, self.centre):
-            a, b = enclose(c)
-            left, right = lo[i] - b, hi[i] - a
-            high2 += max(left * left, right * right)
-            low2 += 0.0 if left <= 0 <= right else min(left * left, right * right)
-        return math.sqrt(low2) * (1 - 1e-12), math.sqrt(high2) * (1 + 1e-12)
+        return radii(self.members, tuple((c, Integer(1)) for c in self.centre), lo, hi)
 
     def bound(self, slots: str, blocks: dict[str, tuple[int, ...]], lo: Array, hi: Array) -> tuple[float, str]:
         inside = {s: [i for i in self.members if i in blocks[s]] for s in set(slots)}
@@ -185,23 +181,43 @@ def _radial_term(term: Expr, place: dict[Symbol, int]) -> Radial | None:
     if len(symbols) < 2 or (term.is_polynomial(*symbols) and sympy.Poly(term, *symbols).total_degree() > 8):
         return None
     weight, core = term.as_independent(*symbols, as_Add=False)
+    profile = profile_of(core, symbols, lambda _, squares: all(square.scale == 1 for square in squares.values()))
+    if profile is None:
+        return None
+    s, phi, squares = profile
+    ordered = sorted(symbols, key=lambda v: place[v])
+    return Radial(term, tuple(place[v] for v in ordered), weight, phi, s, tuple(squares[v].centre for v in ordered))
+
+
+class Square(NamedTuple):
+    """``scale (z - centre)^2``, one of a sum; the largest scale is 1."""
+
+    centre: Expr
+    scale: Expr
+
+
+Squares = dict[Symbol, Square]
+
+
+def profile_of(
+    core: Expr, symbols: set[Symbol], fits: Callable[[Expr, Squares], bool]
+) -> tuple[Symbol, Expr, Squares] | None:
+    """``(s, Phi, squares)`` with ``core = Phi(s)`` at half of a sum of squares that ``fits``, with its factor."""
     s = sympy.Symbol("s", nonnegative=True)
     for node in sympy.preorder_traversal(core):
         if node.free_symbols != symbols or not isinstance(node, sympy.Add) or not node.is_polynomial(*symbols):
             continue
-        shape = _isotropic(node, symbols)
-        if shape is None:
+        shape = _squares(node, symbols)
+        if shape is None or not fits(shape[0], shape[2]):
             continue
-        scale, offset, centre = shape
-        phi = core.xreplace({node: 2 * scale * s + offset})
+        phi = core.xreplace({node: 2 * shape[0] * s + shape[1]})
         if phi.free_symbols == {s}:
-            ordered = sorted(symbols, key=lambda v: place[v])
-            return Radial(term, tuple(place[v] for v in ordered), weight, phi, s, tuple(centre[v] for v in ordered))
+            return s, phi, shape[2]
     return None
 
 
-def _isotropic(node: Expr, symbols: set[Symbol]) -> tuple[Expr, Expr, dict[Symbol, Expr]] | None:
-    """``(a, b, c)`` with ``node = a |z - c|^2 + b``."""
+def _squares(node: Expr, symbols: set[Symbol]) -> tuple[Expr, Expr, Squares] | None:
+    """``(a, b, {z_i: (c_i, s_i)})`` with ``node = a sum_i s_i (z_i - c_i)^2 + b`` and ``0 < s_i <= 1``."""
     ordered = sorted(symbols, key=lambda v: v.name)
     poly = sympy.Poly(node, *ordered)
     if poly.total_degree() != 2:
@@ -217,12 +233,23 @@ def _isotropic(node: Expr, symbols: set[Symbol]) -> tuple[Expr, Expr, dict[Symbo
             linear[touched[0][0]] = coefficient
         else:
             return None
-    if len(squares) != len(symbols) or len(set(squares.values())) != 1:
+    if len(squares) != len(symbols):
         return None
-    a = next(iter(squares.values()))
-    centre = {v: -linear.get(v, Integer(0)) / (2 * a) for v in ordered}
-    offset = constant - a * sum((c**2 for c in centre.values()), Integer(0))
-    return a, sympy.expand(offset), centre
+    top = max(squares.values(), key=abs)
+    if not all((weight / top).is_positive for weight in squares.values()):
+        return None
+    found = {v: Square(-linear.get(v, Integer(0)) / (2 * squares[v]), squares[v] / top) for v in ordered}
+    offset = constant - sum((squares[v] * found[v].centre ** 2 for v in ordered), Integer(0))
+    return top, sympy.expand(offset), found
+
+
+def radii(members: tuple[int, ...], squares: Sequence[tuple[Expr, Expr]], lo: Array, hi: Array) -> tuple[float, float]:
+    """Range of ``sqrt(sum_i s_i (z_i - c_i)^2)`` over a box, from the pairs ``(c_i, s_i)`` of the members."""
+    total = Interval(np.zeros(1), np.zeros(1))
+    for i, numbers in zip(members, squares, strict=True):
+        centre, scale = (Interval(*(np.atleast_1d(v) for v in enclose(number))) for number in numbers)
+        total = total + (Interval(lo[i : i + 1], hi[i : i + 1]) - centre).square() * scale
+    return max(float(down(np.sqrt(np.maximum(total.lo, 0.0)))[0]), 0.0), float(up(np.sqrt(total.hi))[0])
 
 
 @lru_cache(maxsize=256)

@@ -28,6 +28,8 @@ from bilevel_verify.intervals.jets import jet_space
 from bilevel_verify.intervals.scalar import Derived, Exponential, Power, Psi, Scalar
 from bilevel_verify.numbers.rounding import Array, enclose
 
+Line = tuple[Symbol, dict[Expr, Expr]]
+"""A variable, and a rational inner point for all the others."""
 FAR = (1e6, 1e12)
 """Places along a line at which a polynomial that grows differs in size."""
 NEAR = 1e-3
@@ -148,7 +150,7 @@ def _growing_entry(part: Group, slots: str) -> Bound | None:
     space = jet_space(part.n, k)
     derivatives = {(0,) * part.n: total}
     lines = [_line(part, i) for i in range(part.n) if _open(part, i)]
-    for number, grows in zip(space.of_degree(k), _may_grow(part, total, k), strict=True):
+    for number, grows in zip(space.of_degree(k), _may_grow(part, total, k, lines), strict=True):
         if not grows or not _fits(part, space.indices[number], slots):
             continue
         entry = _derivative(derivatives, part.structure.variables, space.indices[number])
@@ -162,21 +164,18 @@ def _growing_entry(part: Group, slots: str) -> Bound | None:
     return None
 
 
-def _may_grow(part: Group, total: Expr, k: int) -> NDArray[np.bool_]:
+def _may_grow(part: Group, total: Expr, k: int, lines: list[Line]) -> NDArray[np.bool_]:
     """Which entries of the k-th derivative of an expression are larger far out on some line than nearer.
 
     Enclosures at points decide where the exact work is worth it; what is skipped wrongly (a slope of 1e-11 of the
     value) is not proved to be infinite, no more.
     """
     points = []
-    for i in (i for i in range(part.n) if _open(part, i)):
-        variables = {v: j for j, v in enumerate(part.structure.variables)}
-        point = np.zeros(part.n)
-        for other, value in _line(part, i)[1].items():
-            point[variables[other]] = float(value)
+    for variable, others in lines:
+        end = part.domain.hi[part.structure.variables.index(variable)]
         for far in FAR:
-            point[i] = far if part.domain.hi[i] == np.inf else -far
-            points.append(point.copy())
+            values = {**others, variable: far if end == np.inf else -far}
+            points.append([float(values[v]) for v in part.structure.variables])
     alone = Model(replace(part.structure, rest=total, ridges=(), quadratic={}, linear={}), part.is_x)
     sizes = alone.evaluate(k, np.array(points), np.array(points)).entries.magnitude()
     return np.asarray(np.any(~(sizes[1::2] <= 10 * sizes[::2]), axis=0))
@@ -194,7 +193,7 @@ def _derivative(known: dict[tuple[int, ...], Expr], variables: Sequence[Symbol],
     return known[index]
 
 
-def _line(part: Group, i: int) -> tuple[Symbol, dict[Expr, Expr]]:
+def _line(part: Group, i: int) -> Line:
     """A variable, and a rational inner point for all the others."""
     values = {}
     for j, variable in enumerate(part.structure.variables):

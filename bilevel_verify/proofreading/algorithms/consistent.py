@@ -47,14 +47,14 @@ def _outputs(paper: Paper) -> Iterator[Defect]:
     for listing in paper.listings:
         formulas = [part for part in listing.parts if isinstance(part, Sentence)]
         words = [part for part in listing.parts[:-1] if isinstance(part, str)]
-        put_out = formulas[-1] if formulas and words and OUTPUT.search(words[-1]) else None
-        members = [m for c in put_out.chains() for m in c.members if not c.relations] if put_out is not None else []
+        if not (formulas and words and OUTPUT.search(words[-1])):
+            continue
+        put_out = formulas[-1]
+        members = (m for c in put_out.chains() for m in c.members if not c.relations)
         for letter in (m for m in members if isinstance(m, tree.Letter)):
             base = entries[letter.name].base if letter.name in entries else _base(letter.name)
-            held = [s for s in paper.sentences if s is not put_out and _mentions(s, letter.name, base)]
-            if not held:
+            if not any(_mentions(s, letter.name, base) for s in paper.sentences if s is not put_out):
                 title = f"{letter.name} is put out, and stands nowhere else in the paper"
-                assert put_out is not None
                 yield Defect("unassigned", put_out.place, title, BREAKS, put_out.latex, unit=put_out.unit,
                              cause=f"output {letter.name} {put_out.unit}")  # fmt: skip
 
@@ -69,11 +69,7 @@ def _mentions(sentence: Sentence, name: str, base: str) -> bool:
     """Whether a letter, or the sequence of which it is an entry, stands in a formula; what was not read may have it."""
     if not sentence.read.statements:
         return name.replace("_hat", "").replace("hat_", "")[:1] in sentence.latex
-    parts = {p for node in sentence.nodes() for p in node.walk()}
-    letters = {p.name for p in parts if isinstance(p, tree.Letter)} | {
-        p.base for p in parts if isinstance(p, tree.Index)
-    }
-    return name in letters or base in letters
+    return not {name, base}.isdisjoint(sentence.names())
 
 
 def _away(lines: Sequence[Line]) -> Iterator[Defect]:

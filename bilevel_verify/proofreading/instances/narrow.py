@@ -21,7 +21,7 @@ from bilevel_verify.proofreading.instances.scenes import LOWER, UPPER, Scene, sc
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import clauses
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.parameters import INHERITS
+from bilevel_verify.proofreading.joints.parameters import INHERITS, is_sign
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters
@@ -90,7 +90,7 @@ def _judged(
                 return
     letters = free_letters(left) | free_letters(right)
     for name, other in others if not INHERITS.search(home.words) else ():
-        more = [c for c in other.where if c not in scene.where and free_letters(c) & letters and not _is_sign(c)]
+        more = [c for c in other.where if c not in scene.where and free_letters(c) & letters and not is_sign(c)]
         values = {n: v for n, v in other.define.items() if n in letters and n not in scene.define}
         wider = replace(scene, where=(*scene.where, *more), define={**scene.define, **values})
         points = _drawn(wider, link) if more or values else []
@@ -101,14 +101,10 @@ def _judged(
     yield Judged("premise", sentence.place, joint, "undecided", "no range explains it")
 
 
-def _is_sign(condition: tree.Compare) -> bool:
-    return any(map(tree.is_zero, condition.operands))
-
-
 def _tied(scene: Scene, values: Mapping[str, tree.Node], more: list[tree.Compare]) -> bool:
     """Whether the statement says more than a sign of a letter that the other one fixes."""
     fixed = {*values} | {o.name for c in more for o in c.operands if isinstance(o, tree.Letter)}
-    said = {o.name for c in scene.where if not _is_sign(c) for o in c.operands if isinstance(o, tree.Letter)}
+    said = {o.name for c in scene.where if not is_sign(c) for o in c.operands if isinstance(o, tree.Letter)}
     return bool(fixed & (said | scene.define.keys()))
 
 

@@ -249,23 +249,23 @@ def _met(
         return "refuted", f"{passage.of} assumes {to_text(weaker)} only", None
     subject = {side.name for side in condition.operands if isinstance(side, tree.Letter)}
     said = {*frame.named} | {n for w in frame.where for n in free_letters(w)}
-    if not _is_sign(condition):
-        said = {n for w in frame.where if not _is_sign(w) for n in free_letters(w)} | (frame.named - _signed(frame.own))
+    if not is_sign(condition):
+        said = {n for w in frame.where if not is_sign(w) for n in free_letters(w)} | (frame.named - _signed(frame.own))
     missing = subject - said - frame.define.keys() - spoken.letters
     if missing and frame.complete and not settled and not INHERITS.search(NUMBERED.sub("", frame.words)):
         return "refuted", f"{passage.of} says nothing about {', '.join(sorted(missing))}", None
     return "undecided", "the letters are not fixed by numbers of each other", None
 
 
-def _is_sign(node: tree.Node) -> bool:
+def is_sign(node: tree.Node) -> bool:
     """Whether a condition says no more than the sign of a letter."""
     return isinstance(node, tree.Compare) and len(node.operands) == 2 and any(map(tree.is_zero, node.operands))
 
 
 def _signed(own: tuple[tree.Node, ...]) -> set[str]:
     """Letters of which a statement itself says the sign alone."""
-    signs = {n for w in own if _is_sign(w) for n in free_letters(w)}
-    return signs - {n for w in own if not _is_sign(w) for n in free_letters(w)}
+    signs = {n for w in own if is_sign(w) for n in free_letters(w)}
+    return signs - {n for w in own if not is_sign(w) for n in free_letters(w)}
 
 
 def compares(value: float | Fraction, op: str) -> bool:

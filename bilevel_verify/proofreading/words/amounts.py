@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
@@ -102,8 +103,8 @@ def _has(sources: tuple[Sentence, ...], want: Form, values: Mapping[str, tree.No
     return False
 
 
-def _term(got: Mapping[Monomial, object], monomial: Monomial, number: object) -> bool:
-    return got.get(monomial) in (number, -number)  # type: ignore[operator]
+def _term(got: Mapping[Monomial, Fraction], monomial: Monomial, number: Fraction) -> bool:
+    return got.get(monomial) in (number, -number)
 
 
 def _letters(sources: tuple[Sentence, ...], values: Mapping[str, tree.Node]) -> set[str]:

@@ -61,14 +61,16 @@ def _gives_all(paper: Paper, clause: Clause) -> Iterator[Judged]:
     said = THEOREM.search(clause.words)
     home = paper.stated.get(clause.passage.of)
     cited = paper.numbered.get(said[1]) if said is not None else None
-    results = [b for s in (home.formulas if home else ()) if s.read.formula.kind == "display" for b in bounds_of(s)]
-    if cited is None or not results or not cited.read.statements:
+    if home is None or cited is None:
+        return
+    results = [b for s in home.formulas if s.read.formula.kind == "display" for b in bounds_of(s)]
+    if not results or not cited.read.statements:
         return
     about = _functions(results[-1].left)
     ahead = [s for s in clause.passage.formulas if s.read.formula.kind == "display"]
     have = set().union(*(_functions(node) for s in (cited, *ahead) for node in s.nodes()))
     others = [(k, s) for k, s in paper.before(ahead[-1] if ahead else cited).items()
-              if about and s is not cited and s not in home.formulas  # type: ignore[union-attr]
+              if about and s is not cited and s not in home.formulas
               and about <= set().union(*(_functions(b.left) for b in bounds_of(s)), set())]  # fmt: skip
     if about & have or not others:
         return

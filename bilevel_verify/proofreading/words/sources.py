@@ -138,9 +138,9 @@ def _values(paper: Paper, clause: Clause) -> Iterator[Defect]:
             continue
         stated = _is_stated(paper, cited)
         around = [cited, *(s for s in paper.homes[cited.home] if s.unit == cited.unit and stated)]
-        if any(name in _names(s) for s in around):
+        if any(name in s.names() for s in around):
             continue
-        others = [k for k, s in paper.before(formula).items() if name in _names(s)]
+        others = [k for k, s in paper.before(formula).items() if name in s.names()]
         if others:
             title = f"{name} gets a value in ({number}), which has no {name}; ({others[-1]}) has"
             yield _told(paper, clause, title, [number, others[-1]])
@@ -153,11 +153,6 @@ def _set(formula: Sentence) -> str:
         return ""
     left = chains[0].members[0]
     return left.name if isinstance(left, tree.Letter) else left.base if isinstance(left, tree.Index) else ""
-
-
-def _names(sentence: Sentence) -> set[str]:
-    parts = [p for node in sentence.nodes() for p in node.walk()]
-    return {p.base for p in parts if isinstance(p, tree.Index)} | {p.name for p in parts if isinstance(p, tree.Letter)}
 
 
 def _uses_itself(clause: Clause) -> Iterator[Defect]:
