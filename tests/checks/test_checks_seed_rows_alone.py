@@ -86,7 +86,8 @@ SEEN = "the run at printed parameters never leaves its start (12 iterations in 5
 
 def test_a_run_that_stays_decides_for_every_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     row = below_precision(monkeypatch, "refuted")
-    assert (row.verdict, row.measured, row.bound, row.places) == ("refuted", 0.0, 0.0, 1)
+    assert (row.verdict, row.measured, row.places, row.details["interval"]) == ("refuted", 0.0, 1, [0.0, 0.0])
+    assert row.bound == pytest.approx(0.9, abs=1e-15)
     assert row.reason == f"{SEEN}, so that it draws no number: the same end for every seed, probability 0"
     row = below_precision(monkeypatch, "not applicable")
     assert (row.verdict, row.reason, row.measured) == ("not applicable", "vacuous: no trial", None)
@@ -149,9 +150,9 @@ def test_every_field_of_the_row_of_a_probability() -> None:
     assert (row.paper, row.statement, row.claim, row.source, row.problem) == ("paper", "t", "c", "page 2", "bowl")
     assert (row.method, row.kind, row.verdict, row.reason) == ("perturbed", "probability", "refuted", "few")
     assert (row.left, row.related) == ("probability(norm(output) <= 10 and norm(output) <= 10)", ">= 9/10")
-    assert (row.certainty, row.measured, row.bound, row.places) == ("computed", 0.25, 0.75, 12)
+    assert (row.certainty, row.measured, row.bound, row.places) == ("computed", 0.25, pytest.approx(0.9), 12)
     assert (row.where, row.reading, row.printed, row.stated) == ("eps = 0.25", "a reading", "second", "third")
-    assert row.details == {"op": ">=", "eps": 0.25, "seeds": 12}
+    assert row.details == {"op": ">=", "eps": 0.25, "seeds": 12, "interval": [0.1, 0.75]}
     assert (row.as_printed, row.marks, row.known_refuted) == (True, (), False)
 
 
@@ -170,7 +171,7 @@ def test_the_row_of_a_probability_that_knows_little() -> None:
         "stated",
     ):
         assert getattr(row, name) is None, name
-    assert row.details == {"op": ">=", "eps": None, "seeds": None}
+    assert row.details == {"op": ">=", "eps": None, "seeds": None, "interval": None}
     by_statement = seeds._row(
         case_of(statement={"source": "page 9"}), claim_of(source="page 2"), ("undecided", ""), None
     )

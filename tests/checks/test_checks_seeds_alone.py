@@ -134,8 +134,10 @@ def by_share(failing: int, word: str = "refuted") -> Any:
 )
 def test_too_many_failures_refute(monkeypatch: pytest.MonkeyPatch, failing: int, verdict: str) -> None:
     (row,) = seeds.probability_rows(case_of(), [claim_of()], Runs(monkeypatch, by_share(failing)))
-    _, upper = binomial_bounds(100 - failing, 100, 1e-6)
-    assert (row.verdict, row.measured, row.bound, row.places) == (verdict, (100 - failing) / 100, upper, 100)
+    lower, upper = binomial_bounds(100 - failing, 100, 1e-6)
+    assert (row.verdict, row.measured, row.places) == (verdict, (100 - failing) / 100, 100)
+    assert row.bound == pytest.approx(0.9, abs=1e-15), "what was promised, beside what was measured"
+    assert row.details["interval"] == [lower, upper]
     assert (upper < 0.9) == (verdict == "refuted")
     assert row.certainty == ("computed" if verdict == "refuted" else None)
     if verdict == "refuted":
@@ -145,7 +147,7 @@ def test_too_many_failures_refute(monkeypatch: pytest.MonkeyPatch, failing: int,
 def test_the_level_is_shared_by_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     claims = [claim_of(str(k)) for k in range(3)]
     rows = seeds.probability_rows(case_of(), claims, Runs(monkeypatch, by_share(30)))
-    assert {row.bound for row in rows} == {binomial_bounds(70, 100, 1e-6 / 3)[1]}
+    assert {row.details["interval"][1] for row in rows} == {binomial_bounds(70, 100, 1e-6 / 3)[1]}
 
 
 @pytest.mark.parametrize(("undecided_", "refuted"), [(100, 0), (99, 1), (90, 10), (60, 40), (0, 100)])
@@ -168,7 +170,7 @@ def test_seeds_without_a_trial_do_not_count(monkeypatch: pytest.MonkeyPatch) -> 
     assert "not decided" not in (row.reason or "")
     (row,) = seeds.probability_rows(case_of(), [claim_of()], Runs(monkeypatch, always("not applicable")))
     assert (row.verdict, row.reason) == ("not applicable", "vacuous: no trial among 100 seeds")
-    assert (row.measured, row.bound, row.places, row.details["seeds"]) == (None, None, None, None)
+    assert (row.measured, row.bound, row.places, row.details["seeds"], row.details["interval"]) == (None,) * 5
 
 
 @pytest.mark.parametrize("promised", ["0", "1/100"])

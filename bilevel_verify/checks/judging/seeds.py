@@ -140,18 +140,22 @@ def _judged_on(case: Case, claims: list[Claim], found: Run) -> list[Judged]:
 
 def _judged(case: Case, claim: Claim, events: list[str], rows: int, run: MakeRun, first: int) -> Row:
     """The row of one event. What is not decided for a seed counts as a success: it refutes nothing."""
-    assert claim.probability is not None
-    promised, _ = ends(case.evaluator(claim).scalar(claim.probability.tree, {}))
     trials = [event for event in events if event != "not applicable"]
     if not trials:
         return _row(case, claim, ("not applicable", f"vacuous: no trial among {len(events)} seeds"), None)
-    found = judge_frequency(len(trials) - trials.count("refuted"), len(trials), promised, rows)
+    found = judge_frequency(len(trials) - trials.count("refuted"), len(trials), _promised(case, claim), rows)
     unknown = trials.count("undecided")
     reason = f"{found.reason}; {unknown} of them not decided" if unknown else found.reason
     outcome: tuple[Verdict, str] = (found.verdict, reason)
     if found.verdict == "refuted":
         outcome = _confirmed(case, claim, reason, run, first + events.index("refuted"))
     return _row(case, claim, outcome, found)
+
+
+def _promised(case: Case, claim: Claim) -> float:
+    """The lower end of the success probability that a claim promises."""
+    assert claim.probability is not None
+    return ends(case.evaluator(claim).scalar(claim.probability.tree, {}))[0]
 
 
 def _confirmed(case: Case, claim: Claim, reason: str, run: MakeRun, seed: int) -> tuple[Verdict, str]:
@@ -191,7 +195,7 @@ def _row(case: Case, claim: Claim, outcome: tuple[Verdict, str], found: Frequenc
         left=f"probability({event})",
         right=str(claim.probability),
         measured=None if found is None else found.successes / found.trials,
-        bound=None if found is None else found.upper,
+        bound=None if found is None else _promised(case, claim),
         places=None if found is None else found.trials,
         where=None if case.eps is None else f"eps = {case.eps:g}",
         reading=readings_of(case, claim),
@@ -200,5 +204,10 @@ def _row(case: Case, claim: Claim, outcome: tuple[Verdict, str], found: Frequenc
         known_refuted=claim.refuted is not None,
         printed=next((text for text in claim.printed if text), None),
         stated=next((text for text in claim.stated if text), None),
-        details={"op": ">=", "eps": case.eps, "seeds": None if found is None else found.trials},
+        details={
+            "op": ">=",
+            "eps": case.eps,
+            "seeds": None if found is None else found.trials,
+            "interval": None if found is None else [found.lower, found.upper],
+        },
     )

@@ -32,7 +32,8 @@ def related(right: str | None, details: Mapping[str, object] | None) -> str:
 class Details(TypedDict, total=False):
     """What a row says besides its fields, as far as reports read it: a check puts more in, by names of its own.
 
-    ``driver``, ``counts``, ``bounds``, ``interval`` are the sweep of an order; ``script``, ``repaired`` are of audits.
+    ``driver``, ``counts``, ``bounds``, ``interval`` are the sweep of an order (``interval``: of a probability, too);
+    ``script``, ``repaired`` are of audits.
     """
 
     op: str
