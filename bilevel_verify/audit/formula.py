@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
+import numpy as np
+
 from bilevel_verify.audit.entries.definedness import script_of, undefined, where_defined
 from bilevel_verify.audit.entries.script import scalar_script
 from bilevel_verify.audit.findings.finding import Finding, Place, exact_text, row_of
@@ -17,6 +19,7 @@ from bilevel_verify.audit.instances.checked import about_matrices, matrix_findin
 from bilevel_verify.audit.limits import MEMORY, memory_limit, seconds_limit
 from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
+from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import CardError, InputError, LatexError
 from bilevel_verify.language import parse, to_latex, to_text, tree
@@ -53,8 +56,8 @@ def check(
         holds where defined``).
     for_ : ranges of the letters, ``"k = integers 1.., nu = [0, 1]"`` separated by ``;`` or as a mapping;
         ``"a, b = vectors"`` are vectors of any dimension, inside ``norm(...)`` and ``dot(., .)``; a letter without a
-        range is taken positive and the rows say so, unless it looks like one that has a range: misspelt letters would
-        be new ones. With ``"A = matrices"`` (symmetric, positive definite, vectors, positive numbers) the relation is
+        range is taken positive and the rows say so, unless a condition gives its range (``x > -1``) or it looks like
+        one that has a range: misspelt letters would be new ones. With ``"A = matrices"`` (symmetric, positive definite, vectors, positive numbers) the relation is
         attacked with exact rational matrices: refuted, or undecided.
     where : hypotheses, separated by ``;``, or a list of such texts.
     seed : of the search.
@@ -143,9 +146,25 @@ def _read(text: str, for_: str | dict[str, str], where: str | list[str]) -> _Cha
     domains = read_ranges({n: value for n, value in ranges.items() if n not in vectors}, used - set(vectors))
     for formula, source in zip((node, *conditions), (text, *texts)):
         _known_names(formula, ranges, to_text(formula) if is_latex(source) else source, vectors)
+    real = _said_to_be_real(conditions) - ranges.keys() - NUMBERS
+    domains |= read_ranges(dict.fromkeys(real, "(-oo, oo)"), set())
     links = zip(node.operands, node.operators, node.operands[1:])
     claims = [ScalarClaim(left, op, right, domains, tuple(conditions)) for left, op, right in links]
-    return _Chain(claims, vectors, sorted(domains.keys() - ranges.keys()), _command(text, ranges, texts), echo)
+    assumed = sorted(domains.keys() - ranges.keys() - real)
+    return _Chain(claims, vectors, assumed, _command(text, ranges, texts), echo)
+
+
+def _said_to_be_real(conditions: Iterable[tree.Node]) -> set[str]:
+    """Letters whose range a condition gives: a number below them, or one that no positive letter stays below."""
+    chains = [one for one in conditions if isinstance(one, tree.Compare)]
+    links = [link for one in chains for link in zip(one.operands, one.operators, one.operands[1:])]
+    found = set()
+    for small, op, large in [(b, op, a) if op in (">", ">=") else (a, op, b) for a, op, b in links]:
+        if isinstance(large, tree.Letter) and not free_letters(small):
+            found.add(large.name)
+        if isinstance(small, tree.Letter) and not free_letters(large) and bool(np.all(evaluate(large, {}) <= 0)):
+            found.add(small.name)
+    return found
 
 
 def _judged(claim: ScalarClaim, vectors: tuple[str, ...], number: int, seed: int, seconds: float) -> Iterator[Finding]:

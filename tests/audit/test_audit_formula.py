@@ -54,6 +54,25 @@ def test_the_letter_e_is_said_to_be_one(capsys: pytest.CaptureFixture[str]) -> N
     assert "Euler" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("where", "verdict", "taken"),
+    [
+        ("x > -1", "refuted", []),
+        ("-1/2 <= x", "refuted", []),
+        ("x < 0", "refuted", []),
+        ("-1/2 < x < a", "refuted", ["a"]),
+        ("x >= 1", "holds", []),
+        ("x <= 1", "holds", ["x"]),
+        ("a < x", "holds", ["a", "x"]),
+        ("", "holds", ["x"]),
+    ],
+)
+def test_a_condition_gives_a_range(where: str, verdict: str, taken: list[str]) -> None:
+    """``x > -1`` says which x are meant: x is not taken positive besides."""
+    (found,) = check("x**3 >= -x**2/4", where=where)
+    assert (found.row.verdict, found.row.details["taken_positive"]) == (verdict, taken)
+
+
 def test_letters_taken_positive_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "a*b <= c", "--for", "c = [1, 2]"]) == 1
     assert "taken positive: a, b" in " ".join(capsys.readouterr().out.split())
