@@ -57,8 +57,8 @@ def check(
     for_ : ranges of the letters, ``"k = integers 1.., nu = [0, 1]"`` separated by ``;`` or as a mapping;
         ``"a, b = vectors"`` are vectors of any dimension, inside ``norm(...)`` and ``dot(., .)``; a letter without a
         range is taken positive and the rows say so, unless a condition gives its range (``x > -1``) or it looks like
-        one that has a range: misspelt letters would be new ones. With ``"A = matrices"`` (symmetric, positive definite, vectors, positive numbers) the relation is
-        attacked with exact rational matrices: refuted, or undecided.
+        one that has a range: misspelt letters would be new ones. With ``"A = matrices"`` (symmetric, positive definite,
+        vectors, positive numbers) the relation is attacked with exact rational matrices: refuted, or undecided.
     where : hypotheses, separated by ``;``, or a list of such texts.
     seed : of the search.
     seconds, memory : of processor time (all engines together) and bytes for each link; where they are not enough, it is
@@ -159,7 +159,7 @@ def _said_to_be_real(conditions: Iterable[tree.Node]) -> set[str]:
     chains = [one for one in conditions if isinstance(one, tree.Compare)]
     links = [link for one in chains for link in zip(one.operands, one.operators, one.operands[1:])]
     found = set()
-    for small, op, large in [(b, op, a) if op in (">", ">=") else (a, op, b) for a, op, b in links]:
+    for small, large in [(b, a) if op in (">", ">=") else (a, b) for a, op, b in links]:
         if isinstance(large, tree.Letter) and not free_letters(small):
             found.add(large.name)
         if isinstance(small, tree.Letter) and not free_letters(large) and bool(np.all(evaluate(large, {}) <= 0)):
