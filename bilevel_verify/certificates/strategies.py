@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from bilevel_check.context import Context, Undefined
+from bilevel_check.intervals import Evaluation
 from bilevel_check.ring import Atom, Poly, is_zero, names, number, power_of_one
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, tree, work
@@ -380,8 +381,6 @@ def _log_ratios(draft: Draft, logs: list[Atom]) -> None:
 
 def _numbers(draft: Draft, constants: list[Atom], element: Poly) -> None:
     """Rational bounds of irrational numbers that occur, each power as it stands."""
-    from bilevel_check.intervals import Evaluation
-
     seen = set()
     for p in (element, *(p for p, _ in draft.at.facts)):
         for m in p.terms:

@@ -32,6 +32,7 @@ class Inequalities:
         return [script.fact(small, large, op, "(eq_refl _)" if place in self.let else name)]
 
     def identity(self, script: Trees, goal: object, parts: list[Any], multiplier: object = 1) -> list[str]:
+        """The difference times its multiplier is the sum (``field``, ``ring``), and each summand has its sign."""
         at = script.at
         element, op = element_of(at, goal)
         factor = at.of(tree(multiplier))

@@ -177,6 +177,7 @@ class Trees(Script):
     # ---- sums -------------------------------------------------------------------------------------------------------
 
     def sum(self, node: Compound, p: Poly) -> str:
+        """A sum term by term under the facts about its index, what is free of the index taken out of it."""
         body, index, low, high = node[1], str(node[2]), node[3], node[4]
         first, last = self.equate(low), self.equate(high)
         bound = self.at.bound()
