@@ -189,6 +189,21 @@ def test_a_known_request_needs_no_look_at_its_arguments(kept: list[Any], monkeyp
 
 
 @needs_numba
+def test_all_memory_lies_in_the_block_that_is_put_back(kept: list[Any]) -> None:
+    problem = double_well()
+    for start in STARTS:
+        run_method(problem, "gradient-descent", GD, start, compiled=True)
+    ((_, _, found),) = repeated._KNOWN.values()
+    assert found is not None
+    memory: Any = found.memory
+    parts = [memory.at, memory.letters, memory.lower.at, *memory[2:4], *memory[5:], *memory.lower[1:], found.counts]
+    begins = [np.asarray(part).__array_interface__["data"][0] for part in parts if np.size(part)]
+    first = found.block.__array_interface__["data"][0]
+    assert all(0 <= begin - first < found.block.nbytes for begin in begins)
+    assert memory.lower.at.base is memory.at.base  # one record, seen from two places
+
+
+@needs_numba
 def test_a_request_in_the_middle_of_a_run_elsewhere_is_begun_anew(kept: list[Any]) -> None:
     problem = double_well()
     for start in STARTS:
