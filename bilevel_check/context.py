@@ -174,7 +174,7 @@ class Context:
         return self._of(node)
 
     def _of(self, node: Tree) -> Poly:
-        """The element of a number, or of a linear combination of vectors with vectors for atoms: from the inside out."""
+        """The element of a number, or of a linear combination of vectors with vectors for atoms: from the inside."""
         work.spend(1)
         if isinstance(node, int | Fraction):
             return number(node)

@@ -11,10 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bilevel_verify.arguments import answered_before
 from bilevel_verify.constants.bound.constant import safe_decimal
 from bilevel_verify.errors import BilevelVerifyError, InputError, ParameterError
 from bilevel_verify.language import nearest, some_of
 from bilevel_verify.methods import run_batch, run_method
+from bilevel_verify.methods.letters import plain
 from bilevel_verify.methods.registry import Method, method_named
 from bilevel_verify.methods.repeated import known, request, takes_all
 from bilevel_verify.methods.run import Run
@@ -92,6 +94,20 @@ def _inside(problem: Problem, x: np.ndarray) -> bool:
     return all(float(low) <= value <= float(high) for (low, high), value in zip(ranges, x, strict=True))
 
 
+def _again(
+    problem: object = None, method: str = "", eps: object = None, x0: object = None, *rest: object,
+    parameters: Mapping[str, object] | None = None, budget: object = None, seed: object = 0, record: object = "all",
+    compiled: object = None, **other: object,
+) -> Run | None:  # fmt: skip
+    """The run of a request that has come before, from a start that is plainly floats; None for any other."""
+    if rest or other or not parameters or plain(x0) is None:
+        return None
+    most = BUDGET if budget is None else budget
+    again = known(request(problem, method, parameters, most, seed, record, compiled, eps))
+    return again.run(x0) if again is not None and takes_all(again, method, parameters) else None
+
+
+@answered_before(_again)
 def solve(
     problem: Problem,
     method: str,
@@ -132,12 +148,6 @@ def solve(
     if seconds is not None:
         return _in_time(seconds, {**locals(), "seconds": None})
     most = BUDGET if budget is None else budget
-    if parameters and not values and all(option is None for option in (statement, y0, v0, noise, digits)):
-        again = known(request(problem, method, parameters, most, seed, record, compiled, eps))
-        if again is not None and takes_all(again, method, parameters):
-            run = again.run(x0)
-            if run is not None:
-                return run
     chosen, resolved, given = _letters(problem, method, eps, x0, parameters, statement, values, digits)
     run = run_method(problem, method, chosen, x0, y0, v0, noise, most, seed, record, compiled, eps, digits)
     return run if resolved is None else _with_letters(run, resolved, given)

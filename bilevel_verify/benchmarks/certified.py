@@ -15,6 +15,9 @@ from bilevel_verify.problems.problem import Problem
 
 CHAIN = " + ".join(f"sin(x{i}*x{i + 1})" for i in range(1, 10)) + " + " + " + ".join(f"x{i}**2/2" for i in range(1, 11))
 QUOTIENT = "(x1**2 - 2*x1*x2 + 3*x2*x3 - x4**2 + x4*y1/2 + x3*y1)/(1 + x1**2 + x2**2 + x3**2 + x4**2 + y1**2)"
+WEIGHTED = "(x1**2 + 2*x2**2 - x3**2 + 3*x4**2 + y1**2/2)/(1 + 2*x1**2 + x2**2/2 + x3**2 + 3*x4**2 + y1**2)"
+CUBIC = "(x1*x2*x3 - x4**3/2 + x1*y1**2 + x2**2)/(1 + x1**2 + x2**2 + x3**2 + x4**2 + y1**2)"
+COMPOSED = "log(3 + sin(x1*x2 + x3*x4) + y1**2 + x1**2/2)"
 SOFT = (
     "log(" + " + ".join(f"exp(x{i} - x{i % 10 + 1}/2)" for i in range(1, 6)) + ")"
     " + tanh(x6 + x7) + sin(x8 - x9 + x10/2) + " + " + ".join(f"x{i}**2/2" for i in range(1, 11))
@@ -23,16 +26,20 @@ SOFT = (
 
 @dataclass(frozen=True, slots=True)
 class Certified:
-    """A problem with its limits: letter -> (seconds, excess over the truth in percent), and true values."""
+    """A problem with its limits: letter -> (seconds, excess over the truth in percent), true values, and the effort."""
 
     name: str
     problem: Problem
     limits: dict[str, tuple[float, float]]
     truth: dict[str, float] = field(default_factory=dict)
+    effort: float = 1.0
 
 
 SMALL = {"mu": (0.3, 1.0), "L_g": (0.3, 1.0), "rho_g": (1.0, 3.0), "M_g": (3.0, 15.0)}
 FIVE = {"L_g": (10.0, 25.0), "rho_g": (10.0, 50.0)}
+WRITTEN = {"L_g": (3.0, 10.0), "rho_g": (3.0, 150.0)}
+LONG, MEDIUM = 34.0, 15.0
+"""Efforts that a search of some ten seconds gets."""
 TEN = {"L": (3.0, 100.0), "rho": (3.0, 150.0)}
 
 
@@ -52,8 +59,6 @@ def certified_cases() -> list[Certified]:
         y="y1 y2",
         domain=box(["x1", "y1", "y2"], 1),
     )
-    names = [f"x{i}" for i in range(1, 6)]
-    quotient = problems.bilevel(f="y1", g=QUOTIENT, x=names[:4], y="y1", domain=box([*names[:4], "y1"], 1))
     names = [f"x{i}" for i in range(1, 11)]
     chain = problems.single_level(f=CHAIN, x=names, domain=box(names, 1))
     soft = problems.single_level(f=SOFT, x=names, domain=box(names, 0.5))
@@ -61,7 +66,11 @@ def certified_cases() -> list[Certified]:
     return [
         Certified("2 variables", two, SMALL, sampled),
         Certified("3 variables", three, SMALL),
-        Certified("5 variables, quotient", quotient, FIVE),
+        Certified("5 variables, quotient", five(QUOTIENT), FIVE),
+        Certified("5 variables, weighted squares", five(WEIGHTED), FIVE, effort=LONG),
+        Certified("5 variables, cubic quotient", five(CUBIC), FIVE, effort=LONG),
+        Certified("5 variables, composition", five(COMPOSED), {"rho_g": (10.0, 25.0)}, effort=MEDIUM),
+        Certified("5 variables, 100 terms written out", written_out(100), WRITTEN),
         Certified("10 variables, chain of sines", chain, TEN),
         Certified("10 variables, logsumexp", soft, TEN),
         Certified("50 variables, affine + atoms", fifty(), {"L": (1.0, 1e-6), "rho": (1.0, 1e-6)}),
@@ -71,6 +80,21 @@ def certified_cases() -> list[Certified]:
 def box(names: list[str], size: float) -> dict[str, tuple[float, float]]:
     """A cube."""
     return dict.fromkeys(names, (-size, size))
+
+
+def five(g: str) -> Problem:
+    """A lower level of four variables of x and one of y on a cube."""
+    names = [f"x{i}" for i in range(1, 5)]
+    return problems.bilevel(f="y1", g=g, x=names, y="y1", domain=box([*names, "y1"], 1))
+
+
+def written_out(n: int) -> Problem:
+    """A logistic sum in five variables, term by term."""
+    rows = np.round(np.random.default_rng(24).normal(size=(n, 5)), 3)
+    names = [f"y{j}" for j in range(1, 6)]
+    forms = [" + ".join(f"({a})*{y}" for a, y in zip(row, names)) for row in rows.tolist()]
+    g = f"({' + '.join(f'log(1 + exp({form}))' for form in forms)})/{n} + ({' + '.join(f'{y}**2' for y in names)})/2"
+    return problems.bilevel(f="x1", g=g, x="x1", y=names, domain=box(["x1", *names], 1))
 
 
 def fifty() -> Problem:
@@ -90,7 +114,7 @@ def certified_constants(quick: bool = False) -> Section:
     for case in certified_cases()[: 2 if quick else None]:
         by_hand = sampled_by_hand(case.problem)
         for letter, (limit, excess_limit) in case.limits.items():
-            table = constants(case.problem)
+            table = constants(case.problem, effort=case.effort)
             begin = time.process_time()
             found = table[letter]
             took = time.process_time() - begin

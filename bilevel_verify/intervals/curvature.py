@@ -108,7 +108,8 @@ class CurvatureArithmetic:
         return Curved(jet, pair, floor, -a.side)
 
     def div(self, a: Curved, b: Curved) -> Curved:
-        return self.mul(a, _composed(scalar("power", Fraction(-1)), b, 0))
+        product = self.mul(a, _composed(scalar("power", Fraction(-1)), b, 0))
+        return replace(product, jet=self.jets.div(a.jet, b.jet))
 
     def power(self, a: Curved, exponent: Fraction) -> Curved:
         return self.mul(a, a) if exponent == 2 else _composed(scalar("power", exponent), a, 0)

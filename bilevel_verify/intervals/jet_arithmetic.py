@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bilevel_verify.intervals.batch import Interval, clean
 from bilevel_verify.intervals.elementary import point_values
-from bilevel_verify.intervals.jets import Jet, add, as_row, compose, jet_space, multiply, substitute, zero_jet
+from bilevel_verify.intervals.jets import Jet, add, as_row, compose, jet_space, multiply, quotient, substitute, zero_jet
 from bilevel_verify.intervals.scalar import scalar
 from bilevel_verify.numbers.arithmetic import Exact
 from bilevel_verify.numbers.logic import Answers, logical_batch
@@ -59,7 +59,7 @@ class JetArithmetic:
         return Jet(a.space, a.support, -a.data)
 
     def div(self, a: Jet, b: Jet) -> Jet:
-        return multiply(a, compose(scalar("power", Fraction(-1)), b))
+        return quotient(a, b)
 
     def power(self, a: Jet, exponent: Fraction) -> Jet:
         if exponent == 2:

@@ -146,6 +146,7 @@ class KernelStepper:
         self.memory.at.most_iterations = setup.budget[1]
         self.perturbations = Perturbations(setup.problem.dx, letters.get("r"), setup.seed, noise, arithmetic)
         self.ahead, self.begun = FIRST_NOISE, False
+        self.columns = [(name, *storage.column(place)) for name, place in method.sequences.items()]
         self.handed: tuple[Memory, Memory] | None = None
 
     def _precision(self) -> AbstractContextManager[None]:
@@ -217,10 +218,9 @@ class KernelStepper:
 
     def _record_last_iterate(self, at: Progress) -> None:
         """A run may end between two iterations: the iterate that is there gets its row, and ``at`` counts it."""
-        memory = self.memory._replace(at=at)
-        place = int(at.rows)
-        if place == 0 or list(memory.stamps[place - 1]) != [at.t, at.k]:
-            open_row(memory, self.vector("x"))
+        memory, place = self.memory, int(at.rows)
+        if place == 0 or memory.stamps[place - 1][0] != at.t or memory.stamps[place - 1][1] != at.k:
+            open_row(memory._replace(at=at), self.vector("x"))
             for column, name in self.scheme.known.items():
                 memory.points[place, Points._fields.index(column)] = self.vector(name)
 
@@ -242,14 +242,15 @@ class KernelStepper:
 
     def _block(self, at: Progress) -> Block:
         memory, rows = self.memory, slice(int(at.rows))
+        points, lowers = memory.points[rows], memory.lowers[rows]
         few = self.compiled and at.rows <= FEW_ROWS  # one copy of all columns is cheaper than one of each
         if few:
-            points, lowers = frozen(memory.points[rows].copy()), frozen(memory.lowers[rows].copy())
-            memory = memory._replace(points=points, lowers=lowers)
-        values = {name: storage.column(memory, place, rows) for name, place in self.setup.method.sequences.items()}
+            points, lowers = frozen(points.copy()), frozen(lowers.copy())
+        values = {name: (points if above else lowers)[:, place] for name, above, place in self.columns}
         if self.exact:
             values = {name: entries_to_mpmath(value) for name, value in values.items()}
-        return Block(memory.stamps[rows, 0].copy(), memory.stamps[rows, 1].copy(), values, few)
+        epoch, k = memory.stamps[rows].T.copy()
+        return Block(epoch, k, values, few)
 
     def _outcome(self, status: Status, block: Block, at: Progress) -> Outcome:
         x = self._outside(self.vector("output")) if status in ENDED else _last_finite(block, self.setup.starts["x0"])

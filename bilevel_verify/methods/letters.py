@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from typing import SupportsFloat
 
     import mpmath
+    import sympy
+
+
+PLAIN = frozenset((float, np.float64))
 
 
 class Number(Protocol):
@@ -160,6 +165,22 @@ def resolve_start(problem: Problem, name: str, value: Any, number: Number) -> li
             if not low <= float(entry) <= high:
                 raise ParameterError(f"{name} leaves the domain: {symbol} = {float(entry)!r} is not in [{low}, {high}]")
     return [number(entry) for entry in entries]
+
+
+def plain(value: object) -> list[float] | None:
+    """The entries of a number, a list, a tuple or an array of Python's or NumPy's own floats; None for anything
+    else.
+    """
+    if type(value) is np.ndarray:
+        return value.tolist() if value.dtype == np.float64 and value.ndim == 1 else None
+    entries: list[Any] = [*value] if type(value) is list or type(value) is tuple else [value]
+    return entries if PLAIN.issuperset(map(type, entries)) else None
+
+
+def finite_ends(problem: Problem, symbol: sympy.Symbol) -> tuple[float, float]:
+    """The floats of the range of a variable, infinities left out."""
+    low, high = _ends(problem.range_of(symbol))
+    return max(low, -sys.float_info.max), min(high, sys.float_info.max)
 
 
 @lru_cache(maxsize=1024)

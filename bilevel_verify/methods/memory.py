@@ -144,11 +144,10 @@ def hand_over(memory: Memory) -> Memory:
     return Memory(at=memory.at, letters=memory.letters, lower=lower, **parts)
 
 
-def column(memory: Memory, name: str, rows: slice) -> Any:
-    """Rows of a column of the trace; shape (rows, dimension)."""
-    if name in Points._fields:
-        return memory.points[rows, Points._fields.index(name)]
-    return memory.lowers[rows, LowerPoints._fields.index(name)]
+def column(name: str) -> tuple[bool, int]:
+    """Where a column of the trace is: among the points of the upper level or not, and its place there."""
+    above = name in Points._fields
+    return above, (Points if above else LowerPoints)._fields.index(name)
 
 
 def row_entries(dx: int, dy: int) -> int:

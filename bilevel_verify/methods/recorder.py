@@ -37,13 +37,15 @@ class Block:
         """
         first = self.k < 0
         count = np.count_nonzero(first)
-        together = bool(first[:count].all())  # those of one epoch, or none: no row needs to be picked
+        together = np.count_nonzero(first[:count]) == count  # those of one epoch, or none: no row needs to be picked
         early, later = (slice(count), slice(count, None)) if together else (first, ~first)
         kept = self if owned or self.owned or not together else _slice(self, slice(None))
-        close = _as_it_is if self.owned and together else frozen
-        starts = {name: close(rows[early]) for name, rows in kept.values.items()}
+        starts = {name: rows[early] for name, rows in kept.values.items()}
+        sequences = {name: rows[later] for name, rows in kept.values.items()}
+        if not (self.owned and together):  # parts of an array that nobody may write to are such arrays
+            for array in (*starts.values(), *sequences.values()):
+                frozen(array)
         starts["epoch"] = kept.epoch[early].astype(np.float64)[:, None]
-        sequences = {name: close(rows[later]) for name, rows in kept.values.items()}
         return Trace(
             frozen(kept.epoch[later]),
             frozen(kept.k[later]),
@@ -134,10 +136,6 @@ def _joined(blocks: list[Block]) -> Block:
     return Block(
         np.concatenate([block.epoch for block in blocks]), np.concatenate([block.k for block in blocks]), values
     )
-
-
-def _as_it_is(array: object) -> Any:
-    return array
 
 
 def frozen(array: Any) -> Any:

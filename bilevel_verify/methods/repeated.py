@@ -11,13 +11,16 @@ from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import accumulate
 from threading import Lock
-from typing import Any
+from types import NoneType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bilevel_verify.methods.engine import KernelStepper, Setup, oracles_of
-from bilevel_verify.methods.letters import resolve_start, to_float
+from bilevel_verify.methods.kernels.state import Lower, Memory
+from bilevel_verify.methods.letters import finite_ends, plain, resolve_start, to_float
 from bilevel_verify.methods.memory import begin_at
 from bilevel_verify.methods.run import Run
 from bilevel_verify.methods.streams import RunStream
@@ -25,10 +28,15 @@ from bilevel_verify.oracles.compiling import is_wanted
 from bilevel_verify.oracles.handing import entry_of
 from bilevel_verify.problems.problem import Problem
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 MOST_KEPT = 32
 LARGEST = 2**21
 """Most bytes of the memory of a run that is kept."""
-FIXED = (int, float, Fraction, np.float64, str)
+WORD = 64
+"""Bytes at whose multiples an array begins."""
+FIXED = frozenset((int, float, Fraction, np.float64, str, NoneType))
 """Types whose values nobody can change from outside."""
 
 
@@ -41,16 +49,9 @@ class Repeated:
         self.oracles = oracles_of(setup.problem)  # whose machine code the stepper knows by address
         self.stepper, self.busy = KernelStepper(self.setup), Lock()
         self.stepper.function = entry_of(self.stepper.function)
-        self.memory, self.counts = self.stepper.memory, self.stepper.counts
-        records: list[Any] = [self.memory.at, self.memory.letters]
-        blocks = [part for part in (*self.memory, *self.memory.lower) if isinstance(part, np.ndarray)]
-        parts = [*(record.base for record in records), *blocks, self.counts]
-        self.beginning = [(part, part.copy()) for part in parts if part.size]
-
-    @property
-    def size(self) -> int:
-        """Bytes of its memory."""
-        return sum(part.nbytes for part, _ in self.beginning)
+        self.memory, self.counts, self.block = gathered(self.stepper.memory, self.stepper.counts)
+        self.beginning = self.block.copy()
+        self.ends = [finite_ends(setup.problem, symbol) for symbol in setup.problem.x]
 
     def run(self, x0: object) -> Run | None:
         """The run from a start; None while another thread is in the middle of one.
@@ -62,17 +63,40 @@ class Repeated:
         if not self.busy.acquire(blocking=False):
             return None
         try:
-            self.starts["x0"] = resolve_start(self.setup.problem, "x0", x0, to_float)
+            self.starts["x0"] = self._start(x0)
             self._rewind()
             return RunStream(self.setup, lambda _: self.stepper).to_the_end()
         finally:
             self.busy.release()
 
+    def _start(self, x0: object) -> list[float]:
+        """See :func:`resolve_start`, which says what is wrong with a start."""
+        start = plain(x0)
+        fits = start is not None and len(start) == len(self.ends)
+        if start and fits and all(low <= entry <= high for entry, (low, high) in zip(start, self.ends)):
+            return [*map(float, start)]
+        return resolve_start(self.setup.problem, "x0", x0, to_float)
+
     def _rewind(self) -> None:
-        for part, kept in self.beginning:
-            part[...] = kept
+        self.block[...] = self.beginning
         self.stepper.again(self.memory, self.counts)
         begin_at(self.memory, self.stepper.scheme, self.starts)
+
+
+def gathered(memory: Memory, counts: NDArray[np.int64]) -> tuple[Memory, NDArray[np.int64], NDArray[np.uint8]]:
+    """The same memory and counts in one block of bytes, which one copy puts back, and that block."""
+    records: list[np.ndarray] = [getattr(record, "base") for record in (memory.at, memory.letters)]  # noqa: B009
+    parts = [part for part in (*memory, *memory.lower, counts) if isinstance(part, np.ndarray)]
+    sizes = [-(-part.nbytes // WORD) * WORD for part in (*records, *parts)]
+    block = np.zeros(sum(sizes), dtype=np.uint8)
+    places: dict[int, np.ndarray] = {}
+    for part, begin in zip((*records, *parts), [0, *accumulate(sizes)]):
+        places[id(part)] = block[begin : begin + part.nbytes].view(part.dtype).reshape(part.shape)
+        places[id(part)][...] = part
+    at, letters = (places[id(record)][0] for record in records)
+    lower = Lower(at, *(places[id(part)] for part in memory.lower[1:]))
+    moved: list[Any] = [places.get(id(part), part) for part in memory]
+    return Memory(*moved)._replace(at=at, letters=letters, lower=lower), places[id(counts)], block
 
 
 _KNOWN: OrderedDict[Hashable, tuple[Problem, int, Repeated | None]] = OrderedDict()
@@ -81,21 +105,23 @@ _CHANGING = Lock()
 
 
 def request(
-    problem: Problem, method: object, parameters: Mapping[str, object], budget: object, seed: object, record: object,
+    problem: object, method: object, parameters: object, budget: object, seed: object, record: object,
     compiled: object, eps: object,
 ) -> Hashable | None:  # fmt: skip
     """A request by value; None where it has parts that may change, or another form of arithmetic."""
-    simple = type(method) is str and type(seed) is int and isinstance(parameters, Mapping)
-    simple = simple and (compiled is None or compiled is True)
-    if not simple or getattr(problem, "ready_oracles", None) is not None or not is_wanted():
+    simple = type(method) is str and type(seed) is int and (compiled is None or compiled is True)
+    if (
+        not (simple and isinstance(parameters, Mapping))
+        or getattr(problem, "ready_oracles", None) is not None
+        or not is_wanted()
+    ):
         return None
-    limits = [*budget.items()] if isinstance(budget, Mapping) else [("calls", budget)]
-    given = [*parameters.items(), *limits, ("record", record), ("eps", eps)]
-    for _, value in given:
-        if value is not None and (type(value) not in FIXED or (value == 0 and type(value) is not int)):
-            return None  # zeros have two signs
-    values = [(name, type(value), value) for name, value in given]
-    return (id(problem), method, len(parameters), seed, compiled, *values)
+    limits = budget if isinstance(budget, Mapping) else {"calls": budget}
+    values = (*parameters.values(), *limits.values(), record, eps)
+    types = (*map(type, values),)
+    if not FIXED.issuperset(types) or (0 in values and any(v == 0 and type(v) is not int for v in values)):
+        return None  # zeros have two signs
+    return (id(problem), method, seed, compiled, (*parameters,), (*limits,), values, types)
 
 
 def known(key: Hashable | None) -> Repeated | None:
@@ -120,7 +146,7 @@ def keep(key: Hashable | None, stream: RunStream) -> None:
         _, times, made = _KNOWN.get(key, (setup.problem, 0, None))
         if times == 1:
             made = Repeated(setup)
-            made = made if made.size <= LARGEST else None
+            made = made if made.block.nbytes <= LARGEST else None
         _KNOWN[key] = (setup.problem, times + 1, made)
         _KNOWN.move_to_end(key)
         if len(_KNOWN) > MOST_KEPT:

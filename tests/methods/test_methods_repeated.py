@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from methods_random_problems import bilevels, singles
 from test_methods_batch import double_well, needs_numba, same
 
 import bilevel_verify as bv
+from bilevel_verify import arguments, solving
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.methods import interpreted, repeated, run_method, stream
 
@@ -131,6 +134,73 @@ def test_bad_starts_and_letters_are_refused_as_ever(kept: list[Any]) -> None:
         bv.solve(problem, "gradient-descent", parameters={**GD, "nonsense": 3.0}, x0=[0.5], compiled=True)
     run = bv.solve(problem, "gradient-descent", parameters=GD, x0=[0.5], compiled=True)
     same(run, stream(problem, "gradient-descent", GD, [0.5], compiled=True).to_the_end())
+
+
+NO_STARTS = (
+    [True], True, "0.5", ["0.5"], [None], [1j], [[0.5]], [0.5, 0.5], [], math.nan, math.inf, [-math.inf], [10**400],
+    np.array([math.inf]), np.array([[0.5]]), np.array([0.5], dtype=complex), np.array([0.5, 0.1]), {0.5: 1}, {0.5},
+)  # fmt: skip
+
+
+@needs_numba
+@pytest.mark.parametrize("domain", [{}, {"x1": (-1, 1)}], ids=["line", "box"])
+def test_what_a_start_must_be_is_asked_of_a_known_request_too(domain: dict[str, Any], kept: list[Any]) -> None:
+    problem = bv.single_level(f="x1**4", x="x1", domain=domain)
+
+    def said(start: Any) -> str:
+        with pytest.raises(bv.InputError) as error:
+            bv.solve(problem, "gradient-descent", parameters=GD, x0=start, compiled=True)
+        return f"{type(error.value).__name__}: {error.value}"
+
+    fresh = [said(start) for start in NO_STARTS]
+    for _ in range(3):
+        bv.solve(problem, "gradient-descent", parameters=GD, x0=[0.5], compiled=True)
+    assert kept
+    assert [said(start) for start in NO_STARTS] == fresh
+    for start in (0.5, [0.5], (0.5,), np.array([0.5]), [np.float64(0.5)], [np.float32(0.5)], [1], 1, [-1], -1.0):
+        run = bv.solve(problem, "gradient-descent", parameters=GD, x0=start, compiled=True)
+        same(run, stream(problem, "gradient-descent", GD, start, compiled=True).to_the_end())
+
+
+@needs_numba
+def test_a_known_request_needs_no_look_at_its_arguments(kept: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = double_well()
+    asked: dict[str, Any] = {"parameters": GD, "budget": {"iterations": 30}, "eps": 0.1, "compiled": True}
+    runs = [bv.solve(problem, "gradient-descent", x0=STARTS[0], **asked) for _ in range(3)]
+    looked = arguments._BEFORE[solving.solve]
+    own = set(inspect.signature(looked).parameters) - {"rest", "other"}
+    assert own <= set(inspect.signature(solving.solve).parameters)
+    with pytest.raises(TypeError, match=r"solve\(\) got multiple values for argument 'eps'"):
+        bv.solve(problem, "gradient-descent", 0.1, STARTS[0], **asked)
+    changes: list[dict[str, Any]] = [
+        *({"seed": True}, {"record": "some"}, {"eps": -1.0}, {"budget": 0}, {"budget": True}, {"nonsense": 1}),
+        *({"y0": [0.0]}, {"parameters": {}}, {"parameters": [*GD.items()]}, {"parameters": {**GD, "r": 1.0}}),
+    ]
+    for change in changes:
+        assert looked(problem, "gradient-descent", x0=STARTS[0], **{**asked, **change}) is None, change
+    rest = {name: value for name, value in asked.items() if name != "eps"}
+    assert looked(problem, "gradient-descent", 0.1, STARTS[0], **rest) is not None
+    assert looked(problem, "gradient-descent", 0.1, STARTS[0], None, **rest) is None
+    assert looked() is None
+    monkeypatch.setattr(arguments, "_is_plain", lambda *_: 1 / 0)
+    same(bv.solve(problem, "gradient-descent", x0=STARTS[0], **asked), runs[0])
+    with pytest.raises(ZeroDivisionError):
+        bv.solve(problem, "gradient-descent", x0=STARTS[0], **asked | {"seed": 1})
+
+
+@needs_numba
+def test_all_memory_lies_in_the_block_that_is_put_back(kept: list[Any]) -> None:
+    problem = double_well()
+    for start in STARTS:
+        run_method(problem, "gradient-descent", GD, start, compiled=True)
+    ((_, _, found),) = repeated._KNOWN.values()
+    assert found is not None
+    memory: Any = found.memory
+    parts = [memory.at, memory.letters, memory.lower.at, *memory[2:4], *memory[5:], *memory.lower[1:], found.counts]
+    begins = [np.asarray(part).__array_interface__["data"][0] for part in parts if np.size(part)]
+    first = found.block.__array_interface__["data"][0]
+    assert all(0 <= begin - first < found.block.nbytes for begin in begins)
+    assert memory.lower.at.base is memory.at.base  # one record, seen from two places
 
 
 @needs_numba

@@ -16,9 +16,11 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "constants")]
 
+from constants_attack import FORMS, contradictions, drawn  # noqa: E402
 from constants_generator import SEED  # noqa: E402
 from test_constants_soundness import attack  # noqa: E402
 
+__all__ = ["FORMS", "SEED", "attack_block", "contradictions", "drawn"]
 BLOCK = 100
 
 

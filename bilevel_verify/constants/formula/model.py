@@ -7,16 +7,18 @@ tight: an interval tensor forgets that the entries of one ridge move together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bilevel_verify.constants.formula.structure import Structure
+from bilevel_verify.constants.formula.structure import Ridge, Structure
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.jets import coefficients_of, jet_space
-from bilevel_verify.numbers.rounding import Array, enclose
+from bilevel_verify.intervals.scalar import Scalar
+from bilevel_verify.numbers.rounding import Array, Mask, enclose
 
 if TYPE_CHECKING:
     import sympy
@@ -57,13 +59,15 @@ class Model:
         self.y = tuple(i for i in range(self.n) if not is_x[i])
         self.weights = _column([r.weight for r in structure.ridges])
         self.shifts = _column([r.shift for r in structure.ridges])
-        self.sparse = [[(i, enclose(c)) for i, c in r.row] for r in structure.ridges]
-        low, high = np.zeros((len(self.sparse), self.n)), np.zeros((len(self.sparse), self.n))
-        for number, row in enumerate(self.sparse):
+        sparse = [[(i, enclose(c)) for i, c in r.row] for r in structure.ridges]
+        self.summands = [_Summand(sparse, place) for place in range(max(map(len, sparse), default=0))]
+        low, high = np.zeros((len(sparse), self.n)), np.zeros((len(sparse), self.n))
+        for number, row in enumerate(sparse):
             for i, (a, b) in row:
                 low[number, i], high[number, i] = a, b
         self.rows = Interval(low, high)
         self.row_centres = np.where(low == high, low, 0.5 * (low + high))
+        self.families = _families(structure.ridges)
         self._program: Any = None
 
     @property
@@ -80,29 +84,25 @@ class Model:
         return {"x": self.x, "y": self.y, "z": tuple(range(self.n))}[block]
 
     def arguments(self, lo: Array, hi: Array) -> Interval:
-        """Ranges of ``a_l . z + s_l`` over boxes, shape (boxes, ridges)."""
-        low, high = np.empty((len(lo), len(self.sparse))), np.empty((len(lo), len(self.sparse)))
-        for number, row in enumerate(self.sparse):
-            total = Interval(np.full(len(lo), self.shifts.lo[number]), np.full(len(lo), self.shifts.hi[number]))
-            plain = self.shifts.lo[number] == 0 == self.shifts.hi[number]
-            for i, (a, b) in row:
-                term = Interval(lo[:, i], hi[:, i])
-                if (a, b) != (1.0, 1.0):
-                    term = term * Interval(np.asarray(a), np.asarray(b))
-                total, plain = (term, False) if plain else (total + term, False)
-            low[:, number], high[:, number] = total.lo, total.hi
+        """Ranges of ``a_l . z + s_l`` over boxes, shape (boxes, ridges); nothing is rounded where 0 is added."""
+        shape = (len(lo), len(self.structure.ridges))
+        low, high = np.broadcast_to(self.shifts.lo, shape).copy(), np.broadcast_to(self.shifts.hi, shape).copy()
+        plain = (low[:1] == 0) & (high[:1] == 0)
+        for summand in self.summands:
+            rows, term = summand.rows, summand.over(lo, hi)
+            total = unless(plain[:, rows], term, Interval(low[:, rows], high[:, rows]) + term)
+            low[:, rows], high[:, rows] = total.lo, total.hi
+            plain[:, rows] = False
         return Interval(low, high)
 
     def ridge_ranges(self, order: int, arguments: Interval) -> Interval:
-        """Ranges of ``w_l phi_l^(order)``."""
+        """Ranges of ``w_l phi_l^(order)``; ridges of one function at a time."""
         low, high = np.empty_like(arguments.lo), np.empty_like(arguments.hi)
-        for number, ridge in enumerate(self.structure.ridges):
-            values = ridge.function.range(order, arguments[:, number])
-            weight = self.weights[number]
-            if not (weight.lo == 1.0 == weight.hi):
-                values = values * weight
-            low[:, number], high[:, number] = values.lo, values.hi
-        return Interval(low, high)
+        for function, rows in self.families:
+            values = function.range(order, arguments[:, rows])
+            low[:, rows], high[:, rows] = values.lo, values.hi
+        values = Interval(low, high)
+        return unless((self.weights.lo == 1.0) & (self.weights.hi == 1.0), values, values * self.weights)
 
     def evaluate(self, order: int, lo: Array, hi: Array) -> Pieces:
         """The derivative of that order over boxes (mean-value form for the rest where the boxes are finite)."""
@@ -193,6 +193,35 @@ class Model:
             if total is not None:
                 low[:, column], high[:, column] = total.lo, total.hi
         return Interval(low, high)
+
+
+class _Summand:
+    """The entries of all rows at one place: ``rows``, variables and coefficients, those that are 1."""
+
+    def __init__(self, sparse: list[list[tuple[int, tuple[float, float]]]], place: int) -> None:
+        self.rows = [number for number, row in enumerate(sparse) if place < len(row)]
+        entries = [sparse[number][place] for number in self.rows]
+        self.variables = [i for i, _ in entries]
+        self.coefficients = Interval(*(np.array([ends[side] for _, ends in entries]) for side in (0, 1)))
+        self.ones = (self.coefficients.lo == 1.0) & (self.coefficients.hi == 1.0)
+
+    def over(self, lo: Array, hi: Array) -> Interval:
+        """Their ranges over boxes."""
+        values = Interval(lo[:, self.variables], hi[:, self.variables])
+        return values if self.ones.all() else unless(self.ones, values, values * self.coefficients)
+
+
+def _families(ridges: Sequence[Ridge]) -> list[tuple[Scalar, list[int]]]:
+    """The functions of the ridges, each with the ridges that have it."""
+    found: dict[int, tuple[Scalar, list[int]]] = {}
+    for number, ridge in enumerate(ridges):
+        found.setdefault(id(ridge.function), (ridge.function, []))[1].append(number)
+    return list(found.values())
+
+
+def unless(plain: Mask, values: Interval, rounded: Interval) -> Interval:
+    """Where nothing needs to be rounded the values themselves."""
+    return Interval(np.where(plain, values.lo, rounded.lo), np.where(plain, values.hi, rounded.hi))
 
 
 def sum_of_entries(constant: Interval, rest: Interval) -> Interval:

@@ -15,7 +15,7 @@ from sympy.core.relational import Relational
 
 from bilevel_verify.atoms.functions import AtomFunction, abspow, pluspow, sgnpow
 from bilevel_verify.constants.formula.flat import flat_branch
-from bilevel_verify.constants.formula.scalars import CompositeScalar
+from bilevel_verify.constants.formula.scalars import composite
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.scalar import EXTRA, Direct, Scalar, WeightedPolynomial
 from bilevel_verify.numbers.rounding import enclose
@@ -233,7 +233,7 @@ def _resolved(kink: sympy.Expr, variable: sympy.Symbol, where: Expr) -> Expr:
 def branch_scalar(branch: Expr, t: sympy.Symbol) -> Scalar:
     """A branch as a function of one variable: flat at a point, polynomial, or by subdivision."""
     flat = flat_branch(branch, t)
-    return flat or _polynomial(branch, t) or CompositeScalar(branch, t)
+    return flat or _polynomial(branch, t) or composite(branch, t)
 
 
 def _polynomial(branch: Expr, t: sympy.Symbol) -> Scalar | None:

@@ -18,7 +18,7 @@ from sympy import Add, Expr, Integer, Mul, Pow, Symbol
 from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.atoms.table import recognise
 from bilevel_verify.constants.formula.rewriting import bell, gauss, hypot1, is_affine, lorentz, normalise
-from bilevel_verify.constants.formula.scalars import CompositeScalar
+from bilevel_verify.constants.formula.scalars import composite
 from bilevel_verify.intervals.scalar import Derived, Scalar, WeightedPolynomial, scalar
 
 __all__ = ["Ridge", "Structure", "as_ridge", "normalise", "restrict", "ridge_text", "structure_of"]
@@ -237,7 +237,7 @@ def as_ridge(core: Expr, symbols: set[Symbol]) -> tuple[Expr, Scalar, Expr, str]
     if weighted is not None:
         front, function, scaled = weighted
         return front, function, sympy.expand(scaled.subs(t, argument)), function.name
-    return Integer(1), CompositeScalar(inner, t), argument, f"({inner})"
+    return Integer(1), composite(inner, t), argument, f"({inner})"
 
 
 def weighted_polynomial(inner: Expr, t: Symbol) -> tuple[Expr, Scalar, Expr] | None:
