@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sympy
 
+from bilevel_verify.constants.formula import scalars
 from bilevel_verify.constants.formula.model import Model
 from bilevel_verify.constants.formula.scalars import MOST_PIECES, CompositeScalar
 from bilevel_verify.constants.formula.structure import structure_of
@@ -112,3 +113,15 @@ def test_an_interval_that_is_hard_is_cut_no_further_than_so_many_pieces() -> Non
         assert left[order][0] == a
         assert right[order][-1] == b
         assert (left[order][1:] == right[order][:-1]).all()  # nothing is left out
+
+
+def test_a_function_forgets_before_it_grows_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One object serves every ridge of the process; what it remembers is bounded, and forgetting changes no value."""
+    monkeypatch.setattr(scalars, "MOST_KEPT", 5)
+    function, fresh = CompositeScalar(sympy.tanh(T) ** 2, T), CompositeScalar(sympy.tanh(T) ** 2, T)
+    for place in range(12):
+        ends = np.array([[place - 6.0, place - 5.0]]), np.array([[place - 5.5, place - 4.5]])
+        one, other = function.range(1, Interval(*ends)), fresh.range(1, Interval(*ends))
+        assert len(function.partitions) <= 5
+        assert (one.lo.tolist(), one.hi.tolist()) == (other.lo.tolist(), other.hi.tolist())
+        fresh = CompositeScalar(sympy.tanh(T) ** 2, T)

@@ -19,8 +19,8 @@ from bilevel_verify.numbers.rounding import Array, Mask
 
 PIECES = 8
 """Equal pieces of every interval of a batch."""
-MOST_PIECES = 600
-"""An interval with more pieces is cut no further."""
+MOST_PIECES, MOST_KEPT = 600, 2000
+"""An interval with more pieces is cut no further; intervals of one function whose pieces are remembered."""
 Ends = tuple[float, float]
 Whole = NDArray[np.int64]
 
@@ -65,6 +65,9 @@ class CompositeScalar(Direct):
         """A few intervals, each adaptively."""
         ends = list(zip(lo.tolist(), hi.tolist()))
         balls = balls_in_use()
+        if len(self.partitions) + len(ends) > MOST_KEPT:
+            self.partitions.clear()
+            self.cache.clear()
         missing = [pair for pair in dict.fromkeys(ends) if (order, *pair, balls) not in self.cache]
         if missing:
             found = self._adaptive(order, missing)
