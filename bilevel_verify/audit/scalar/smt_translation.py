@@ -286,10 +286,8 @@ class Translation:
             case "sign":
                 zero = z3.If(arguments[0] < 0, self.number(Fraction(-1)), self.number(Fraction(0)))
                 return z3.If(arguments[0] > 0, self.number(Fraction(1)), zero)
-            case "floor":
-                return self.rounded(node, arguments[0], up=False)
-            case "ceil":
-                return self.rounded(node, arguments[0], up=True)
+            case "floor" | "ceil":
+                return self.rounded(node, arguments[0], up=node.function == "ceil")
         raise Unsupported(f"{node.function} is outside real arithmetic")
 
     def rounded(self, node: tree.Call, term: ExprRef, up: bool) -> object:
@@ -399,5 +397,4 @@ def _split_exponent(node: tree.Node) -> tuple[Fraction, list[tuple[str, Fraction
     form = linear_form(node)
     if form is None:
         raise Unsupported("an exponent that is not affine in the letters")
-    constant, coefficients = form
-    return constant, sorted(coefficients.items())
+    return form[0], sorted(form[1].items())

@@ -13,7 +13,8 @@ from bilevel_verify.latex import Statement, read_latex
 from bilevel_verify.latex.read import FREE
 from bilevel_verify.latex.source.symbols import COMPARABLE
 from bilevel_verify.theorems.card_parts import Expression, Link
-from bilevel_verify.theorems.reading.fields import Names, Place, Table, check
+from bilevel_verify.theorems.reading.fields import Names, Place, Table
+from bilevel_verify.theorems.reading.written import check
 
 DISPLAYS = ("printed", "stated")
 

@@ -30,9 +30,10 @@ from bilevel_verify.theorems.notation import notation_of, notation_table
 from bilevel_verify.theorems.prescribed import formulas_of
 from bilevel_verify.theorems.reading.declarations import Declarations, letters_of, read_definitions
 from bilevel_verify.theorems.reading.entries import ENTRY_READERS, read_statement
-from bilevel_verify.theorems.reading.fields import Names, Place, Table, domain_of, expression, place_named
+from bilevel_verify.theorems.reading.fields import Names, Place, Table, place_named
 from bilevel_verify.theorems.reading.ranges import check_ranges
 from bilevel_verify.theorems.reading.short import lines_of_ids, written_out
+from bilevel_verify.theorems.reading.written import domain_of, expression
 from bilevel_verify.theorems.rewrite import order_of
 from bilevel_verify.theorems.units.unit_form import unit_fault
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
