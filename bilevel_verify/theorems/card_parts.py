@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from bilevel_verify.language.text import to_text
 from bilevel_verify.language.tree import Node
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ class Expression:
 
     tree: Node
     text: str = field(compare=False)
+
+    @classmethod
+    def of(cls, node: Node) -> Expression:
+        """An expression that no text was read into."""
+        return Expression(node, to_text(node))
 
     def __str__(self) -> str:
         return self.text

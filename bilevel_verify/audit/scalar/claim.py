@@ -19,6 +19,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS
 KINDS = ("interval", "integers")
 """Ranges that the engines work on."""
 POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, False, False)
+NONNEGATIVE = Domain("[0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, True, False)
 Outcome = Literal["proved", "refuted", "undecided", "vacuous"]
 
 

@@ -8,7 +8,7 @@ only where no other assignment can have made the same entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
@@ -25,14 +25,6 @@ from bilevel_verify.theorems.rewrite import free_letters
 
 Range = tuple[Fraction, bool]
 """The lower end of the range of a letter, and whether it belongs to the range."""
-
-HOLDS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +205,7 @@ class _Flow:
             case tree.Compare(operands=(one, other), operators=(op,)):
                 for pair, turned in (((one, other), 1), ((other, one), -1)):
                     if pair in self.orders:
-                        return HOLDS[op](Fraction(turned * self.orders[pair]), Fraction(0))
+                        return tree.HOLDS[op](Fraction(turned * self.orders[pair]), Fraction(0))
                 return self.ordered(one, op, other, state)
         return None
 
@@ -221,7 +213,7 @@ class _Flow:
         """A comparison by numbers, or by the lower ends of the ranges of the larger side."""
         left, right = _value(one, state.values), _value(other, state.values)
         if left is not None and right is not None:
-            return HOLDS[op](left, right)
+            return tree.HOLDS[op](left, right)
         least = self.lowest(other, state) if op in ("<", "<=") else None
         if left is None or least is None:
             return None

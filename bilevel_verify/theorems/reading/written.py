@@ -156,10 +156,10 @@ def chain_of(parts: tuple[str, ...], place: Place, names: Names) -> tuple[Link, 
             operators.append(relation[1])
         found = expression(relation[2] if relation else part, here, names)
         if isinstance(found.tree, tree.Compare):
-            sides.append(Expression(found.tree.operands[0], to_text(found.tree.operands[0])))
+            sides.append(Expression.of(found.tree.operands[0]))
             for operator, operand in zip(found.tree.operators, found.tree.operands[1:]):
                 operators.append(operator)
-                sides.append(Expression(operand, to_text(operand)))
+                sides.append(Expression.of(operand))
         else:
             sides.append(found)
     if not operators:
