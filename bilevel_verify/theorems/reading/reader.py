@@ -78,6 +78,7 @@ class _Reader:
         self.top = Table(written_out(data, KINDS, self.place), self.place)
 
     def card(self, digest: str) -> Card:
+        """The card: letters and functions before what mentions them, entries after them, what concerns several last."""
         if "paper" not in self.top.data:
             raise self.place.fail("the table [paper] is missing")
         paper = Table(self.top.table("paper"), self.place.at("[paper]"))
@@ -153,6 +154,10 @@ class _Reader:
         return found
 
     def letters(self, units: Mapping[str, str], standing: str) -> dict[str, LetterSpec]:
+        """The declared letters; ``standing`` is where the paper prints ranges that have no origin of their own.
+
+        Their names are all known from the start, as ranges and defaults may mention letters that are declared later.
+        """
         tables = self.top.table("letters")
         found: dict[str, LetterSpec] = {}
         own: dict[str, dict[str, Any]] = {}
