@@ -28,6 +28,8 @@ from bilevel_verify.oracles.convention import (
     STOP_HESS_G,
     STOP_VALUE_F,
     STOP_VALUE_G,
+    THIRD_F,
+    THIRD_G,
     VALUE_F,
     VALUE_G,
     Counts,
@@ -98,6 +100,12 @@ def ask_hess_f(P: OracleSet, counts: Counts, x: Vector, y: Vector, out: Vector) 
 
 
 @inlined
+def ask_third_f(P: OracleSet, counts: Counts, x: Vector, y: Vector, out: Vector) -> None:
+    evaluate(P.third_f, x, y, out)
+    count(counts, THIRD_F)
+
+
+@inlined
 def ask_value_g(P: OracleSet, counts: Counts, x: Vector, y: Vector, out: Vector) -> None:
     evaluate(P.value_g, x, y, out)
     count(counts, VALUE_G)
@@ -128,6 +136,12 @@ def ask_hess_g(P: OracleSet, counts: Counts, x: Vector, y: Vector, out: Vector) 
 
 
 @inlined
+def ask_third_g(P: OracleSet, counts: Counts, x: Vector, y: Vector, out: Vector) -> None:
+    evaluate(P.third_g, x, y, out)
+    count(counts, THIRD_G)
+
+
+@inlined
 def ask_hvp_f(P: OracleSet, counts: Counts, x: Vector, y: Vector, v: Vector, out: Vector) -> None:
     multiply(P.hvp_f, x, y, v, out)
     count(counts, HVP_F)
@@ -146,6 +160,12 @@ def ask_jvp_xy_f(P: OracleSet, counts: Counts, x: Vector, y: Vector, v: Vector, 
 
 
 @inlined
+def ask_jvp_yx_f(P: OracleSet, counts: Counts, x: Vector, y: Vector, v: Vector, out: Vector) -> None:
+    multiply(P.jvp_yx_f, x, y, v, out)
+    count(counts, JVP_XY_F)
+
+
+@inlined
 def ask_hvp_g(P: OracleSet, counts: Counts, x: Vector, y: Vector, v: Vector, out: Vector) -> None:
     multiply(P.hvp_g, x, y, v, out)
     count(counts, HVP_G)
@@ -160,6 +180,12 @@ def ask_hvp_yy_g(P: OracleSet, counts: Counts, x: Vector, y: Vector, v: Vector, 
 @inlined
 def ask_jvp_xy_g(P: OracleSet, counts: Counts, x: Vector, y: Vector, v: Vector, out: Vector) -> None:
     multiply(P.jvp_xy_g, x, y, v, out)
+    count(counts, JVP_XY_G)
+
+
+@inlined
+def ask_jvp_yx_g(P: OracleSet, counts: Counts, x: Vector, y: Vector, v: Vector, out: Vector) -> None:
+    multiply(P.jvp_yx_g, x, y, v, out)
     count(counts, JVP_XY_G)
 
 
