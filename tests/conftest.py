@@ -60,6 +60,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = kept
 
 
+def pytest_sessionstart() -> None:
+    """Nothing that collecting makes is garbage."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """What was collected lives as long as the process: looking for garbage in it is a tenth of all work.
 
@@ -68,6 +73,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
