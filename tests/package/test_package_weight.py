@@ -22,7 +22,7 @@ LONGER = {
     "bilevel_verify/certificates/strategies.py": 401,
 }
 """Modules that have more lines, and how many."""
-LINES = 148_600
+LINES = 148_000
 """Lines of both packages together."""
 WIDEST = 8
 WIDE = 220
