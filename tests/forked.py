@@ -1,4 +1,4 @@
-"""A command or a block of Python in a process of its own that has imported the package already.
+"""A command or a block of Python in a process of its own that has imported the package and read the cards already.
 
 Most of the time of a short command in a new interpreter is importing. Where there is no fork, it is a new interpreter.
 """
@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from bilevel_verify.cli import main
+from bilevel_verify.theorems.library import cards
 
 ROOT = Path(__file__).parents[1]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "160"}
@@ -63,9 +64,10 @@ def python(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @cache
 def _load() -> None:
-    """What nearly every fork would import again."""
+    """What nearly every fork would import or read again."""
     for name in LOADED:
         importlib.import_module(name)
+    cards()
 
 
 def _forked(line: list[str], folder: Path, work: Callable[[], int]) -> subprocess.CompletedProcess[str]:

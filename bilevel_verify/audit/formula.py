@@ -25,8 +25,9 @@ from bilevel_verify.errors import CardError, InputError, LatexError
 from bilevel_verify.language import parse, to_latex, to_text, tree
 from bilevel_verify.latex import is_latex, parse_any
 from bilevel_verify.theorems.card_parts import Domain
-from bilevel_verify.theorems.reading import fields
-from bilevel_verify.theorems.reading.fields import Names, domain_of
+from bilevel_verify.theorems.reading import fields, written
+from bilevel_verify.theorems.reading.fields import Names
+from bilevel_verify.theorems.reading.written import domain_of
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 
@@ -231,7 +232,7 @@ def _known_names(node: tree.Node, ranges: Mapping[str, str], text: str, vectors:
             raise InputError(f"unknown letter {name!r} in {text!r}; {fix}")
     try:
         functions = SCALAR_FUNCTIONS | RANGE_FUNCTIONS | (VECTOR_OPERATIONS if vectors else frozenset())
-        fields.check(node, Names(frozenset(letters), functions), fields.Place("check", alone=True), text)
+        written.check(node, Names(frozenset(letters), functions), fields.Place("check", alone=True), text)
     except CardError as error:
         raise InputError(str(error)) from None
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from bilevel_verify.campaign.cell import Cell, Limits
 from bilevel_verify.campaign.grids import Campaign
-from bilevel_verify.checks.requests.coverage import starts_of
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
 
@@ -56,3 +55,14 @@ def cells_of(job: Mapping[str, Any]) -> list[Cell]:
         )
         for start in starts_of(job.get("x0"))
     ]
+
+
+def starts_of(x0: Any) -> list[tuple[float, ...] | None]:
+    """The starts of a job: none given (the problem's own), one, or several."""
+    if x0 is None:
+        return [None]
+    if isinstance(x0, int | float):
+        return [(float(x0),)]
+    if any(isinstance(entry, list | tuple) for entry in x0):
+        return [tuple(float(v) for v in start) for start in x0]
+    return [tuple(float(v) for v in x0)]

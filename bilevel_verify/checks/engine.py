@@ -90,19 +90,7 @@ def verify(
     seconds: float | None = None,
     **options: Any,
 ) -> Verification:
-    """Check a statement on a problem.
-
-    Parameters
-    ----------
-    problem : a problem, a family (knobs that depend on eps), or the name of a zoo entry.
-    statement : "paper/id", a card, the path of a card file (all its statements), or "file.toml/id".
-    eps : one tolerance or several; orders need several. ``sweep`` : values of another letter of a family, as in
-        ``{"kappa": [16, 32, 64]}``.
-    method : name, "literal" (the card's own steps), or ``solver(oracles, x0, parameters) -> iterates``.
-    x0 : one start, or a list of starts; by default the problem's own.
-    parameters : letters that win over the card's formulas. ``values`` : leaf letters (``zeta``, ``nu_f`` ...).
-    budget : most oracle calls of one run. ``options`` : ``y0 v0 noise digits compiled``, as the methods take them.
-    seconds : of the clock. Claims that are not judged then are undecided and say so; no other verdict depends on it.
+    """Check a statement on a problem: :func:`bilevel_verify.verify`, with an observer in place of certificates.
 
     Raises
     ------

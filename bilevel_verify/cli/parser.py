@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
 
-from bilevel_verify.errors import one_line
+from bilevel_verify.cli.options import (
+    Parser,
+    Version,
+    add_command,
+    beside_print_options,
+    count,
+    evidence_options,
+    memory_option,
+    natural,
+    positive,
+    problem_options,
+    run_options,
+    seconds_option,
+    strict_option,
+)
 
-COMMANDS = "bilevel_verify.cli.commands"
 EPILOG = """examples:
   bilevel-verify run --out report
   bilevel-verify verify ragd-gs/theorem-1 --problem zoo:ramp --eps 0.1,0.03,0.01
@@ -22,24 +34,6 @@ exit status: 0 nothing newly refuted, 1 newly refuted, 2 wrong use, 3 an error o
 """
 
 
-class Parser(argparse.ArgumentParser):
-    """Errors on one line instead of the usage text."""
-
-    def error(self, message: str) -> NoReturn:
-        if message.endswith("required: CHAIN"):
-            message += "; a chain that begins with a minus comes after '--'"
-        self.exit(2, f"{self.prog}: error: {one_line(message)} (see {self.prog} --help)\n")
-
-
-class _Version(argparse.Action):
-    """``--version`` without importing the package before it is asked for."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> NoReturn:
-        from bilevel_verify.version import VERSION
-
-        parser.exit(0, f"bilevel-verify {VERSION}\n")
-
-
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands; each sets ``run`` to ``module:function``."""
     parser = Parser(
@@ -49,7 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    parser.add_argument("--version", action=Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for add in (
         _run,
@@ -76,90 +70,51 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _command(
-    commands: argparse._SubParsersAction[Parser], name: str, module: str, summary: str
-) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-    command.set_defaults(run=f"{COMMANDS}.{module}:{name}_command")
-    command.add_argument("--json", action="store_true", help="JSON alone on stdout; messages go to stderr")
-    command.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    return command
-
-
-def _problem_options(command: argparse._ActionsContainer, positional: bool) -> None:
-    if positional:
-        command.add_argument("target", nargs="?", metavar="PROBLEM", help="zoo:NAME[:knob=value,...] or a TOML file")
-    command.add_argument("--problem", metavar="PROBLEM", help="zoo:NAME[:knob=value,...] or a TOML file")
-    command.add_argument(
-        "--knob", action="append", default=[], metavar="NAME=VALUE", help="value of a knob (repeatable)"
-    )
-    command.add_argument("--allow-outside", action="store_true", help="let a problem file read data outside its folder")
-
-
-def _run_options(command: argparse._ActionsContainer) -> None:
-    command.add_argument("--x0", metavar="A,B,...", help="start (--x0=-1,2 for a negative one)")
-    command.add_argument("--y0", metavar="A,B,...", help="start of the lower level")
-    command.add_argument(
-        *("--set", "--parameter"), action="append", default=[], dest="letters", metavar="LETTER=VALUE",
-        help="explicit letter, wins over the card (repeatable)",
-    )  # fmt: skip
-    command.add_argument("--budget", type=_count, metavar="N", help="most oracle calls of one run")
-    command.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of everything random (default 0)")
-
-
-def _seconds(command: argparse.ArgumentParser, what: str) -> None:
-    command.add_argument("--seconds", type=_positive, metavar="S", help=f"seconds of the clock: {what}")
-
-
-def _strict(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--strict", action="store_true", help="exit 1 for undecided rows too")
-
-
 def _run(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "run", "campaigns", "run a campaign; without a file every card on the built-in zoo")
+    c = add_command(commands, "run", "campaigns", "run a campaign; without a file every card on the built-in zoo")
     c.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="campaign file (TOML)")
     c.add_argument("--out", default="bilevel-verify-report", metavar="DIR", help="folder of store and report")
     c.add_argument(
         "--solver", action="append", default=[], metavar="FILE.py:FUNCTION",
         help="the code behind own:FUNCTION in the campaign (repeatable; runs that file)",
     )  # fmt: skip
-    c.add_argument("--jobs", type=_count, metavar="N", help="worker processes (default: the number of processors)")
+    c.add_argument("--jobs", type=count, metavar="N", help="worker processes (default: the number of processors)")
     c.add_argument("--dry-run", action="store_true", help="only say what is done, to do and stale")
     c.add_argument("--retry", action="store_true", help="work again on cells that failed before")
-    c.add_argument("--time-limit", type=_positive, metavar="S", help="seconds for one cell")
-    c.add_argument("--memory-limit", type=_positive, metavar="MB", help="resident megabytes for one cell")
-    c.add_argument("--total-time", type=_positive, metavar="S", help="seconds for everything; run again for the rest")
+    c.add_argument("--time-limit", type=positive, metavar="S", help="seconds for one cell")
+    c.add_argument("--memory-limit", type=positive, metavar="MB", help="resident megabytes for one cell")
+    c.add_argument("--total-time", type=positive, metavar="S", help="seconds for everything; run again for the rest")
     c.add_argument("--paper", metavar="KEY", action="append", help="main job: only this paper's card (may be repeated)")
     c.add_argument("--export", choices=("csv", "parquet"), help="write all rows as a flat table beside the report")
     c.add_argument("--figures", action="store_true", help="also write the plots as SVG and PDF files")
     c.add_argument("--no-report", action="store_true", help="only fill the store")
-    _strict(c)
+    strict_option(c)
 
 
 def _verify(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "verify", "verifying", "check a statement, or all of a card, on a problem")
+    c = add_command(commands, "verify", "verifying", "check a statement, or all of a card, on a problem")
     c.add_argument("statements", nargs="*", metavar="STATEMENT", help="paper/id, a paper's key, or FILE.toml/id")
     c.add_argument("--statement", action="append", default=[], metavar="STATEMENT", help="the same as an option")
     c.add_argument(
         "--card", action="append", default=[], metavar="FILE", help="a card of your own (all its statements)"
     )
-    _problem_options(c, positional=False)
+    problem_options(c, positional=False)
     c.add_argument("--eps", metavar="E,E,...", help="tolerances; orders need several")
     c.add_argument("--method", metavar="NAME", help="method instead of the statement's own")
     c.add_argument("--solver", metavar="FILE.py:FUNCTION", help="a solver of your own instead (runs that file)")
     c.add_argument("--sweep", metavar="kappa=A,B,...", help="values of another letter of a family: kappa, d or nu")
     text = "on N random problems that meet the hypotheses, instead of --problem"
-    c.add_argument("--random", type=_count, metavar="N", help=text)
+    c.add_argument("--random", type=count, metavar="N", help=text)
     text = "write a certificate of each place of each decided row to DIR (check: python -m bilevel_check DIR)"
     c.add_argument("--certificates", metavar="DIR", help=text)
-    _run_options(c)
-    _seconds(c, "for each statement named; what is not judged then is undecided and says so")
+    run_options(c)
+    seconds_option(c, "for each statement named; what is not judged then is undecided and says so")
     c.add_argument("--out", metavar="DIR", help="write a report")
-    _strict(c)
+    strict_option(c)
 
 
 def _worst(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "worst", "worst", "how tight the claims of a statement are: worst cases by search")
+    c = add_command(commands, "worst", "worst", "how tight the claims of a statement are: worst cases by search")
     c.add_argument("statement", nargs="?", metavar="STATEMENT", help="paper/id, paper/id:claim or FILE.toml/id")
     text = "family to search (repeatable; default: all that fit)"
     c.add_argument("--family", action="append", default=[], metavar="NAME", help=text)
@@ -167,57 +122,59 @@ def _worst(commands: argparse._SubParsersAction[Parser]) -> None:
     c.add_argument("--problem", metavar="FILE", help="a problem file with ranges of its knobs in a table [free]")
     c.add_argument("--method", metavar="NAME", help="method instead of the statement's own")
     c.add_argument("--eps", metavar="E", help="one tolerance (default: searched too)")
-    c.add_argument("--minutes", type=_positive, default=1.0, metavar="M", help="length of the search (default 1)")
-    c.add_argument("--candidates", type=_count, metavar="N", help="most candidates")
+    c.add_argument("--minutes", type=positive, default=1.0, metavar="M", help="length of the search (default 1)")
+    c.add_argument("--candidates", type=count, metavar="N", help="most candidates")
     c.add_argument(
         *("--set", "--parameter"), action="append", default=[], dest="letters", metavar="LETTER=VALUE",
         help="explicit letter, wins over the card (repeatable)",
     )  # fmt: skip
-    c.add_argument("--budget", type=_count, metavar="N", help="most oracle calls of one run (default 20000)")
-    c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of everything random (default 0)")
+    c.add_argument("--budget", type=count, metavar="N", help="most oracle calls of one run (default 20000)")
+    c.add_argument("--seed", type=natural, default=0, metavar="N", help="seed of everything random (default 0)")
     text = "folder of the search's state (it goes on where it was), problem files, worst.json and a picture"
     c.add_argument("--out", metavar="DIR", help=text)
 
 
 def _solve(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "solve", "solving", "run a method with the parameters of its theorem")
+    c = add_command(commands, "solve", "solving", "run a method with the parameters of its theorem")
     c.add_argument("method", metavar="METHOD", help="name of a method (see list methods)")
-    _problem_options(c, positional=True)
+    problem_options(c, positional=True)
     c.add_argument("--eps", metavar="E", help="target accuracy")
     c.add_argument("--statement", metavar="STATEMENT", help="theorem whose parameters are taken")
     c.add_argument("--truth", action="store_true", help="compare the output with the truth")
     c.add_argument("--certificates", metavar="DIR", help="write certificates of the truth (needs --truth)")
-    _run_options(c)
-    _seconds(c, "the run is left where it is then, the truth beside it has as many again")
+    run_options(c)
+    seconds_option(c, "the run is left where it is then, the truth beside it has as many again")
     c.add_argument("--out", metavar="DIR", help="write run.json and the trace as CSV")
 
 
 def _truth(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "truth", "true_values", "y*, phi, its derivatives and infimum, f* and g*, with error bars")
-    _problem_options(c, positional=True)
+    c = add_command(
+        commands, "truth", "true_values", "y*, phi, its derivatives and infimum, f* and g*, with error bars"
+    )
+    problem_options(c, positional=True)
     c.add_argument("--x", metavar="A,B,...", help="where (--x=-1,2 for a negative one; default: the problem's start)")
-    _seconds(c, "what is known then is shown, what is not says so")
+    seconds_option(c, "what is known then is shown, what is not says so")
     c.add_argument("--certificates", metavar="DIR", help="write certificates (check: python -m bilevel_check DIR)")
 
 
 def _derive(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "derive", "formulas", "derivatives, hypergradient, penalty: as text, LaTeX or JSON")
-    _problem_options(c, positional=True)
+    c = add_command(commands, "derive", "formulas", "derivatives, hypergradient, penalty: as text, LaTeX or JSON")
+    problem_options(c, positional=True)
     c.add_argument("--only", metavar="NAME,...", help="some quantities instead of all")
     c.add_argument("--latex", action="store_true", help="LaTeX instead of text")
     c.add_argument("--out", metavar="DIR", help="write derivation.tex and derivation.json")
 
 
 def _constants(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "constants", "formulas", "certified smoothness constants with their derivation")
-    _problem_options(c, positional=True)
+    c = add_command(commands, "constants", "formulas", "certified smoothness constants with their derivation")
+    problem_options(c, positional=True)
     c.add_argument("--paper", metavar="KEY", help="whose letters (the same letter means different things)")
     c.add_argument("--nu", type=float, metavar="NU", help="Hoelder exponent wanted, in [0, 1]")
     c.add_argument("--only", metavar="NAME,...", help="some letters instead of all")
     further = (
         "time for tighter bounds, more work round by round until 3 %% are reached; what is certified then is shown"
     )
-    c.add_argument("--seconds", type=_positive, metavar="S", help=further)
+    c.add_argument("--seconds", type=positive, metavar="S", help=further)
     c.add_argument("--latex", action="store_true", help="a LaTeX table")
     c.add_argument("--why", action="store_true", help="show the derivations")
     c.add_argument("--out", metavar="DIR", help="write constants.json and constants.tex")
@@ -225,87 +182,71 @@ def _constants(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _audit(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "audit", "auditing", "judge every printed formula of a paper that needs no run")
+    c = add_command(commands, "audit", "auditing", "judge every printed formula of a paper that needs no run")
     text = "keys of papers, card files, or sources of papers (.tex, .md), which are drafted first; all cards by default"
     c.add_argument("paper", nargs="*", metavar="PAPER", help=text)
     c.add_argument("--answers", metavar="FILE", help="answers of a paper's author (TOML), or a card that keeps them")
     c.add_argument("--card", action="append", default=[], metavar="FILE", help="a card of your own (repeatable)")
     c.add_argument("--statement", metavar="ID", help="only this entry")
     budget = "effort for one link: seconds of an idle machine, counted and not measured (20; 2 with --quick)"
-    c.add_argument("--budget", type=_positive, metavar="S", help=budget)
-    _memory(c)
+    c.add_argument("--budget", type=positive, metavar="S", help=budget)
+    memory_option(c)
     c.add_argument("--quick", action="store_true", help="small budgets and no search for repairs")
     text = "attack claims over points, steps, epochs and runs on N instances (16; --quick: 3 for 3 statements; 0: none)"
-    c.add_argument("--instances", type=_natural, metavar="N", help=text)
-    c.add_argument("--jobs", type=_natural, default=0, metavar="N", help="processes (default: one for each core)")
-    c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of the search")
+    c.add_argument("--instances", type=natural, metavar="N", help=text)
+    c.add_argument("--jobs", type=natural, default=0, metavar="N", help="processes (default: one for each core)")
+    c.add_argument("--seed", type=natural, default=0, metavar="N", help="seed of the search")
     text = "also judge N (2) mutants of every proved link and print what became of them"
-    c.add_argument("--controls", type=_natural, nargs="?", const=2, metavar="N", help=text)
+    c.add_argument("--controls", type=natural, nargs="?", const=2, metavar="N", help=text)
     c.add_argument("--out", metavar="DIR", help="write a report, an errata page for each paper, counterexample scripts")
-    _evidence(c)
-    _strict(c)
-
-
-def _evidence(command: argparse.ArgumentParser) -> None:
-    text = "find a certificate for each decided relation and write it to DIR (check: python -m bilevel_check DIR)"
-    command.add_argument("--certificates", metavar="DIR", help=text)
-    text = "write them as files for Coq 8.16 (needs no Coq to write; where it is installed, it is asked)"
-    command.add_argument("--coq", metavar="DIR", help=text)
-
-
-def _beside_print(command: argparse.ArgumentParser) -> None:
-    command.add_argument("paper", nargs="*", metavar="PAPER", help="keys of papers or card files; all cards by default")
-    command.add_argument("--print", metavar="FILE", help="print of the paper (default: the one shipped with its card)")
-    command.add_argument("--all", action="store_true", help="every row, not only what is wrong or summed up")
+    evidence_options(c)
+    strict_option(c)
 
 
 def _fidelity(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "fidelity", "manuscripts", "is what a card quotes in the paper, and is it what is judged?")
-    _beside_print(c)
+    c = add_command(
+        commands, "fidelity", "manuscripts", "is what a card quotes in the paper, and is it what is judged?"
+    )
+    beside_print_options(c)
     c.add_argument("--statement", metavar="ID", help="only this entry (or definitions, settings.NAME)")
 
 
 def _coverage(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "coverage", "manuscripts", "which row judges each printed relation, or why none does")
-    _beside_print(c)
+    c = add_command(commands, "coverage", "manuscripts", "which row judges each printed relation, or why none does")
+    beside_print_options(c)
     c.add_argument("--full", action="store_true", help="the full audit instead of the quick one")
-    c.add_argument("--jobs", type=_natural, default=0, metavar="N", help="processes (default: one for each core)")
+    c.add_argument("--jobs", type=natural, default=0, metavar="N", help="processes (default: one for each core)")
     c.add_argument("--out", metavar="DIR", help="write a page for each paper: its formulas in order, with verdicts")
 
 
 def _draft(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "draft", "drafting", "a card from the source of a paper: LaTeX or Markdown")
+    c = add_command(commands, "draft", "drafting", "a card from the source of a paper: LaTeX or Markdown")
     c.add_argument("paper", metavar="PAPER", help="a .tex file (with what it takes in) or a .md file")
     c.add_argument("--out", metavar="FILE", help="the card (default: PAPER.draft.toml in this folder)")
     c.add_argument("--answers", metavar="FILE", help="answers of the author (TOML), or a card that keeps them")
 
 
 def _check(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "check", "auditing", "prove or refute one chain of relations")
+    c = add_command(commands, "check", "auditing", "prove or refute one chain of relations")
     c.add_argument("formula", metavar="CHAIN", help="'a <= b < c'")
     c.add_argument("--for", dest="ranges", action="append", default=[], metavar="RANGE", help="'k = integers 1..'")
     c.add_argument("--where", action="append", default=[], metavar="CONDITION", help="hypothesis (repeatable)")
     c.add_argument(
         "--budget",
-        type=_positive,
+        type=positive,
         default=20.0,
         metavar="S",
         help="seconds for one link, also by the clock (default 20)",
     )
-    _memory(c)
+    memory_option(c)
     c.add_argument("--out", metavar="DIR", help="write a script for every refutation; it needs mpmath alone")
-    c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of the search")
-    _evidence(c)
-    _strict(c)
-
-
-def _memory(command: argparse.ArgumentParser) -> None:
-    text = "memory that the engines may use (default 2)"
-    command.add_argument("--memory", type=_positive, default=2.0, metavar="GIB", help=text)
+    c.add_argument("--seed", type=natural, default=0, metavar="N", help="seed of the search")
+    evidence_options(c)
+    strict_option(c)
 
 
 def _list(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "list", "catalogue", "what there is: problems, statements, methods, cards")
+    c = add_command(commands, "list", "catalogue", "what there is: problems, statements, methods, cards")
     kinds = ("problems", "statements", "methods", "cards", "api")
     c.add_argument("kind", nargs="?", choices=kinds, help="only one of them; api: the API reference as Markdown")
     c.add_argument("--paper", metavar="KEY", help="only the statements of this paper")
@@ -314,7 +255,7 @@ def _list(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _report(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "report", "campaigns", "write the report of what was stored")
+    c = add_command(commands, "report", "campaigns", "write the report of what was stored")
     c.add_argument("source", metavar="SOURCE", help="folder of a run, its results.sqlite, or a report.json")
     c.add_argument("--out", metavar="DIR", help="folder of the report (default: beside the source)")
     c.add_argument("--title", metavar="TEXT", help="title of the report")
@@ -327,25 +268,27 @@ def _report(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _rates(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "rates", "rating", "observed exponents beside those of the papers, or of a method of yours")
+    c = add_command(
+        commands, "rates", "rating", "observed exponents beside those of the papers, or of a method of yours"
+    )
     c.add_argument("--only", default="", metavar="TEXT", help="series whose name contains TEXT (default: all)")
     c.add_argument("--list", action="store_true", help="only say which series there are")
     c.add_argument("--short", action="store_true", help="the cheap settings of the four series on the ramp (seconds)")
     c.add_argument("--resume", action="store_true", help="leave out what --out has")
     c.add_argument("--out", metavar="DIR", help="write rates.md and rates.json, which a report into DIR shows")
     own = c.add_argument_group("a series of your own")
-    _problem_options(own, positional=False)
+    problem_options(own, positional=False)
     own.add_argument("--method", metavar="NAME", help="name of a method (see list methods)")
     own.add_argument("--eps", metavar="E,E,...", help="tolerances, at least four; one where another letter varies")
     own.add_argument("--sweep", metavar="kappa=A,B,...", help="values of another letter of a family: kappa, d or nu")
     counts = "iterations (default), epochs, a kind of call such as grad_g, a sum or a quotient of them"
     own.add_argument("--count", default="iterations", metavar="WHAT", help=counts)
     own.add_argument("--exponent", type=float, metavar="P", help="the promised exponent, in 1/eps or in the letter")
-    _run_options(own)
+    run_options(own)
 
 
 def _bench(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "bench", "measuring", "speed beside hand-written C, lambdify, JAX and CasADi; growth")
+    c = add_command(commands, "bench", "measuring", "speed beside hand-written C, lambdify, JAX and CasADi; growth")
     parts = "loops, batch, dimension, samples, constants, import, main-job"
     c.add_argument("--only", metavar="PART,...", help=f"of {parts} (default: all)")
     c.add_argument("--quick", action="store_true", help="smaller sizes and fewer rounds (a minute)")
@@ -355,23 +298,23 @@ def _bench(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _experiments(commands: argparse._SubParsersAction[Parser]) -> None:
     text = "run the experiments of the papers; without a name list them"
-    c = _command(commands, "experiments", "experimenting", text)
+    c = add_command(commands, "experiments", "experimenting", text)
     c.add_argument("names", nargs="*", metavar="NAME", help="experiments, or all; list shows them")
     c.add_argument(
         "--size", choices=("tiny", "small", "paper"), default="small", help="small (default), or the printed shapes"
     )
     c.add_argument("--data", metavar="DIR", help="folder of data that do not ship with scikit-learn")
     c.add_argument("--out", metavar="DIR", default="bilevel-verify-experiments", help="folder of store and report")
-    c.add_argument("--jobs", type=_count, metavar="N", help="worker processes (default: the number of processors)")
+    c.add_argument("--jobs", type=count, metavar="N", help="worker processes (default: the number of processors)")
     c.add_argument("--retry", action="store_true", help="work again on runs that failed before")
 
 
 def _plot(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "plot", "picturing", "one picture of a problem, a run or a promise, as SVG, PNG or PDF")
+    c = add_command(commands, "plot", "picturing", "one picture of a problem, a run or a promise, as SVG, PNG or PDF")
     kinds = "hyper-objective penalty trajectory convergence bound margins scaling curvature".split()
     kinds += ["performance-profile", "data-profile"]
     c.add_argument("kind", choices=kinds, metavar="KIND", help=", ".join(kinds))
-    _problem_options(c, positional=True)
+    problem_options(c, positional=True)
     c.add_argument("--out", metavar="FILE", help="where to write it: NAME.svg, .png or .pdf (default: KIND.svg)")
     c.add_argument("--method", action="append", default=[], metavar="NAME,...", help="methods (of runs and profiles)")
     c.add_argument(
@@ -391,34 +334,13 @@ def _plot(commands: argparse._SubParsersAction[Parser]) -> None:
     c.add_argument("--exponent", type=float, metavar="P", help="of scaling: the promised exponent in 1/eps")
     c.add_argument("--letter", metavar="NAME", help="of curvature: a constant of the problem, or L_phi")
     c.add_argument("--paper", metavar="KEY", help="of curvature: whose constants (default: as of constants)")
-    _run_options(c)
+    run_options(c)
 
 
 def _cache(commands: argparse._SubParsersAction[Parser]) -> None:
-    c = _command(commands, "cache", "caching", "the folder of compiled code: where it is, what it holds, clear it")
+    c = add_command(commands, "cache", "caching", "the folder of compiled code: where it is, what it holds, clear it")
     c.add_argument("--clear", action="store_true", help="remove everything that this tool keeps there")
-    c.add_argument("--limit", type=_positive, metavar="MB", help="remove what was not used for longest above MB now")
+    c.add_argument("--limit", type=positive, metavar="MB", help="remove what was not used for longest above MB now")
 
 
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, not {text}")
-    return value
-
-
-def _natural(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"must not be negative, not {text}")
-    return value
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be positive and finite, not {text}")
-    return value
-
-
-_count.__name__, _natural.__name__, _positive.__name__ = "whole number", "whole number", "number"
+count.__name__, natural.__name__, positive.__name__ = "whole number", "whole number", "number"

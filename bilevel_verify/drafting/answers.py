@@ -10,7 +10,8 @@ from bilevel_verify.errors import CardError, InputError
 from bilevel_verify.files import read_toml
 from bilevel_verify.language import nearest
 from bilevel_verify.theorems.algorithm import read_program
-from bilevel_verify.theorems.reading.fields import Names, Place, domain_of
+from bilevel_verify.theorems.reading.fields import Names, Place
+from bilevel_verify.theorems.reading.written import domain_of
 
 KINDS = ("number", "vector", "matrix", "function", "set")
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.latex.source.atoms import Atom, atom_of
-from bilevel_verify.latex.source.structure import Environment, Fence, Group, Item, Macro, Script, flat
+from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script
+from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.symbols import DOTS, FRACTIONS
 from bilevel_verify.latex.source.tokens import Source, Token
 

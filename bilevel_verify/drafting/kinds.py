@@ -12,21 +12,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bilevel_verify.drafting.evidence import RUNNING, TRANSPOSES, Evidence, Key, Traits, is_running, is_word
+from bilevel_verify.drafting.symbol_kinds import ORDERS, SPECTRAL, Seen, core, kind_of, plain_kind
 from bilevel_verify.latex import Entry, Notation
 from bilevel_verify.latex.source.atoms import Atom, default_names, index_name
-from bilevel_verify.latex.source.structure import Group, Item, Macro, Script
 from bilevel_verify.latex.source.symbols import WORDS
-from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Kind
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 
-ORDERS = {"\\mathcal{O}": "O", "O": "O", "\\tilde{\\mathcal{O}}": "softO", "\\tilde{O}": "softO", "\\Omega": "Omega",
-          "\\Theta": "Theta"}  # fmt: skip
 INDEX_LETTERS = "i j k l m n p q r s t"
 JOINED = frozenset(WORDS) | frozenset(re.sub(r"[ .]", "", word) for word in WORDS)
 """Words between formulas, as they come out of ``\\text{for all }``."""
-SPECTRAL = {"\\lambda_{\\min}": "lambda_min", "\\lambda_{\\max}": "lambda_max"}
-"""Functions of matrices that cards have."""
 TAKEN = (
     frozenset(NUMBERS) | SCALAR_FUNCTIONS | RANGE_FUNCTIONS | {"E", "O", "softO", "Omega", "Theta", "T", "list", "set"}
 )
@@ -76,7 +71,7 @@ def notation_of(
         base = evidence.symbols.get((*key[:3], ""))
         if key[3] and key[:3] in sequences and not is_word(key[3]) and re.fullmatch(r"[-0-9,+]*", key[3]):
             continue
-        seen = _Seen(key, traits, base, evidence, spoken.get(key, Counter()), indices, vectors)
+        seen = Seen(key, traits, base, evidence, spoken.get(key, Counter()), indices, vectors)
         euler = _is_euler(key, traits, indices) and not spoken.get(key) and "e" not in answers
         for declared in _declared(seen, answers) if not euler else [_euler(traits)]:
             found += _with_names(declared, names)
@@ -155,43 +150,20 @@ def _upper(traits: Traits, indices: frozenset[str], kind: str) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """Everything that is known about one symbol."""
-
-    key: Key
-    traits: Traits
-    base: Traits | None
-    evidence: Evidence
-    spoken: Counter[str]
-    indices: frozenset[str]
-    vectors: frozenset[Key]
-
-    @property
-    def display(self) -> str:
-        return latex_of(self.traits.atom)
-
-    @property
-    def applied(self) -> int:
-        """How often it stands before a bracket that can only hold arguments: several, or a vector."""
-        several = sum(n for arity, n in self.traits.arities.items() if arity > 1)
-        return several + sum(n for key, n in self.traits.points.items() if key in self.vectors)
-
-
 def _vectors(evidence: Evidence, spoken: Mapping[Key, Counter[str]]) -> frozenset[Key]:
     """Symbols that are certainly no numbers, by their own traits."""
     return frozenset(
         key for key, t in evidence.symbols.items()
         if t.traits["norm"] + t.traits["point"] + t.traits["product"] > 2 * t.traits["scalar place"]
-        or ("\\mathbf" in key[0] and _core(key[0])[:1].islower())
+        or ("\\mathbf" in key[0] and core(key[0])[:1].islower())
     )  # fmt: skip
 
 
-def _declared(seen: _Seen, answers: Mapping[str, str]) -> list[Declared]:
+def _declared(seen: Seen, answers: Mapping[str, str]) -> list[Declared]:
     """What a symbol is taken for: a letter or sequence, a function, a family of functions, or several of them."""
     traits, display, answer = seen.traits, seen.display, answers.get(seen.display, "")
     function = answer == "function" or (not answer and _is_function(seen))
-    kind, doubt = _kind(seen, function)
+    kind, doubt = kind_of(seen, function)
     if answer:
         kind, doubt = {"number": "scalar", "function": kind}.get(answer, answer), ""
     if not answer and not function and traits.traits["applied"] * 3 > traits.count and not doubt:
@@ -210,7 +182,7 @@ def _declared(seen: _Seen, answers: Mapping[str, str]) -> list[Declared]:
     if seen.key[3] or not family or indexed < traits.count:
         found.append(made("function", kind, set(), "function"))
     if _alone(seen):
-        other, _ = _plain(seen)
+        other, _ = plain_kind(seen)
         flags = {str(arity) for arity in traits.arities if arity > 1 and arity < 7}
         points = [key for key in traits.points if key in seen.vectors]
         if flags and not points:
@@ -223,7 +195,7 @@ def _declared(seen: _Seen, answers: Mapping[str, str]) -> list[Declared]:
     return found
 
 
-def _alone(seen: _Seen) -> bool:
+def _alone(seen: Seen) -> bool:
     """Whether a function's symbol is a letter too: it stands without arguments where only a letter can stand."""
     traits = seen.traits
     alone = traits.count - sum(traits.arities.values()) - traits.traits["differentiated"]
@@ -233,7 +205,7 @@ def _alone(seen: _Seen) -> bool:
     return bool(traits.traits["scalar place"] + traits.traits["compared"] + lengths)
 
 
-def _letter(seen: _Seen, kind: str, made: Callable[[str, str, set[str], str], Declared]) -> Declared:
+def _letter(seen: Seen, kind: str, made: Callable[[str, str, set[str], str], Declared]) -> Declared:
     flags: set[str] = set()
     sequence = _indexed(seen.traits, seen.indices)
     if _upper(seen.traits, seen.indices, kind):
@@ -243,7 +215,7 @@ def _letter(seen: _Seen, kind: str, made: Callable[[str, str, set[str], str], De
     return made("sequence" if sequence else "letter", kind, flags, kind)
 
 
-def _component(seen: _Seen) -> set[str]:
+def _component(seen: Seen) -> set[str]:
     """Which script of a vector with two of them picks a component: shown by bars for numbers, never by a norm."""
     traits = seen.traits
     if not traits.traits["absolute both"] or 5 * traits.traits["norm both"] > traits.traits["absolute both"]:
@@ -270,7 +242,7 @@ def _entry(atom: Atom, role: str, kind: str, display: str, flags: set[str]) -> E
     return Entry(name, role, value, display, atom, frozenset(flags))
 
 
-def _is_function(seen: _Seen) -> bool:
+def _is_function(seen: Seen) -> bool:
     traits, spoken = seen.traits, seen.spoken
     if seen.key[0] in ORDERS:
         brackets = traits.traits["bracket"] + traits.traits["applied"]
@@ -287,76 +259,6 @@ def _is_function(seen: _Seen) -> bool:
     )
 
 
-def _kind(seen: _Seen, function: bool) -> tuple[str, str]:
-    """What a symbol is, or for a function its value; with a question where the paper shows both."""
-    return _value(seen) if function else _plain(seen)
-
-
-def _value(seen: _Seen) -> tuple[str, str]:
-    traits, symbol = seen.traits.traits, seen.key[0]
-    vector = traits["value norm"] + traits["value product"] + traits["value point"]
-    if symbol in ORDERS or symbol == "\\lambda" or (traits["value compared"] and not traits["value norm"]):
-        return "scalar", ""
-    letter = _core(symbol)
-    if traits["set"]:
-        return "set", ""
-    if (vector and not traits["differentiated"]) or "\\mathbf" in symbol:
-        return ("matrix" if letter[:1].isupper() else "vector"), ""
-    if letter.islower() or letter.startswith("\\") or traits["differentiated"] or symbol.startswith("\\mathcal"):
-        return "scalar", ""
-    return "matrix", f"what is the value of ${seen.display}$: a number or a matrix?"
-
-
-def _plain(seen: _Seen) -> tuple[str, str]:
-    display, traits, spoken = seen.display, seen.traits.traits, seen.spoken
-    if traits["set"]:
-        return "set", ""
-    length = traits["norm"] + traits["product"] + traits["point"] + traits["transposed"] + spoken["vector"]
-    number = traits["scalar place"] + traits["compared"] + spoken["scalar"]
-    letter, bold = _core(seen.key[0]), "\\mathbf" in seen.key[0]
-    big = letter[:1].isupper() or (letter.startswith("\\") and letter[1:2].isupper())
-    if spoken["matrix"] or traits["ordered"] or (bold and big and number == 0):
-        return "matrix", f"is ${display}$ a matrix or a number?" if number > 1 else ""
-    if bold and not (number and not length):
-        return "vector", f"is ${display}$ a vector or a number?" if number > max(2, length // 3) else ""
-    if length and number >= 4 * length:
-        return "scalar", f"is ${display}$ a number or a vector?"
-    if length:
-        what = "matrix" if big else "vector"
-        return what, f"is ${display}$ a {what} or a number?" if number * 3 > length else ""
-    if number == 0:
-        inherited = _inherited(seen.key, seen.evidence)
-        if inherited:
-            return inherited, ""
-        bare = seen.evidence.symbols.get((seen.key[0], 0, False, ""))
-        if seen.key[2] and bare is not None and bare.traits["value compared"]:
-            return "scalar", ""  # F^* beside the minimum of F(x)
-        if big and len(letter) == 1 and not seen.key[3] and not spoken:
-            return "scalar", f"is ${display}$ a number or a matrix?"
-    return "scalar", ""
-
-
-def _inherited(key: Key, evidence: Evidence) -> str:
-    """The kind of the same letter without prime, star, accent or name, if that is clearly no number."""
-    plain = re.sub(r"^\\(?:hat|tilde|bar|check|breve|dot|vec)\{(.*)\}$", r"\1", key[0])
-    for other in ((key[0], key[1], key[2], ""), (key[0], 0, False, ""), (plain, 0, False, "")):
-        found = evidence.symbols.get(other)
-        if found is None or other == key:
-            continue
-        length = found.traits["norm"] + found.traits["product"] + found.traits["point"]
-        if length > 2 * (found.traits["scalar place"] + found.traits["compared"]):
-            letter = _core(key[0])
-            return "matrix" if letter[:1].isupper() else "vector"
-    return ""
-
-
-def _core(symbol: str) -> str:
-    """The letter inside fonts and accents."""
-    while found := re.fullmatch(r"\\[A-Za-z]+\{(.*)\}", symbol):
-        symbol = found[1]
-    return symbol
-
-
 def _with_names(declared: Declared, names: set[str]) -> list[Declared]:
     """The symbol with a name that no other has."""
     entry = declared.entry
@@ -371,37 +273,3 @@ def _with_names(declared: Declared, names: set[str]) -> list[Declared]:
 
 
 KEYWORDS = frozenset("lambda in is if else for and or not as def del from None True False async await class".split())
-
-
-def latex_of(atom: Atom) -> str:
-    """The LaTeX of a symbol with its scripts, from the items themselves: commands keep their backslash."""
-    sub = "" if atom.sub is None else f"_{{{spelt(atom.sub)}}}"
-    sup = "*" * atom.star + ("" if atom.sup is None else spelt(atom.sup))
-    return f"{atom.symbol}{chr(39) * atom.primes}{sub}" + (f"^{{{sup}}}" if len(sup) > 1 else f"^{sup}" if sup else "")
-
-
-def spelt(items: tuple[Item, ...]) -> str:
-    """Items of a script as LaTeX without blanks."""
-    out = []
-    for item in items:
-        match item:
-            case Token(kind="command", text=text):
-                out.append(f"{{\\{text}}}")
-            case Token(kind="operator", text=text):
-                out.append(f"{{\\{text}}}")
-            case Token(kind="word", text=text):
-                out.append(f"\\mathrm{{{text.replace(' ', '')}}}")
-            case Token(kind="relation", text=text):
-                out.append({"==": "="}.get(text, text))
-            case Token(text=text, font=font):
-                out.append(f"\\{font}{{{text}}}" if font else text)
-            case Script(kind="'"):
-                out.append("'" * max(len(item.items), 1))
-            case Script(kind=kind, items=inner):
-                out.append(f"{kind}{{{spelt(inner)}}}")
-            case Macro(name=name, arguments=arguments):
-                out.append(f"\\{name}" + "".join(f"{{{spelt(a.items)}}}" for a in arguments))
-            case Group(items=inner):
-                out.append(f"{{{spelt(inner)}}}")
-    text = "".join(out)
-    return text[1:-1] if text.startswith("{\\") and text.count("{") == 1 else text

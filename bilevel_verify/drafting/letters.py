@@ -15,8 +15,6 @@ from bilevel_verify.latex.grammar.binding import free_letters as all_free
 from bilevel_verify.theorems.rewrite import free_letters, has_order, infinite
 from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS
 
-FLIP = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "=="}
-
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -85,7 +83,7 @@ def _bound(node: tree.Node, unit: int, universal: bool) -> list[Bound]:
         return []
     (one, other), op = node.operands, node.operators[0]
     if isinstance(other, tree.Letter) and other.name not in NUMBERS:
-        one, other, op = other, one, FLIP.get(op, "")
+        one, other, op = other, one, tree.MIRRORED.get(op, "")
     numeric = not (all_free(other) - NUMBERS)
     if not isinstance(one, tree.Letter) or one.name in NUMBERS or not numeric or op not in ("<", ">", "<=", ">="):
         return []

@@ -127,6 +127,11 @@ class Reader:
         self, number: int, unit: Unit, context: Context, found: tuple[Statement, ...], latex: str,
         last: tree.Node | None,
     ) -> tree.Node | None:  # fmt: skip
+        """Keep the relations of a formula's statements; the last member, as the next formula may go on from it.
+
+        ``last`` is the member before this formula: a chain that begins with a relation continues it, and without one
+        its first relation has no left side.
+        """
         pieces = slices(latex, [s.start for s in found if s.word != "label"])
         for place, statement in enumerate(found):
             self.chains += 1

@@ -9,7 +9,8 @@ from functools import cached_property
 from bilevel_verify.drafting.document import Document, Formula
 from bilevel_verify.drafting.macros import written_out
 from bilevel_verify.errors import LatexError
-from bilevel_verify.latex.source.structure import Item, build
+from bilevel_verify.latex.source.items import Item
+from bilevel_verify.latex.source.structure import build
 from bilevel_verify.latex.source.tokens import LIMITS, Source
 
 AWAY = re.compile(

@@ -98,16 +98,6 @@ class Scalar:
         return clean(np.where(bad, -np.inf, low), np.where(bad, np.inf, high))
 
 
-def limit_at(value: Interval, t: Interval, below: tuple[float, float], above: tuple[float, float]) -> Interval:
-    """Replace the values at ``-inf`` and ``+inf`` by given limits (low, high)."""
-    minus, plus = np.isneginf(t.lo), np.isposinf(t.hi)
-    if not (minus.any() or plus.any()):
-        return value
-    low = np.where(minus, below[0], np.where(plus, above[0], value.lo))
-    high = np.where(minus, below[1], np.where(plus, above[1], value.hi))
-    return clean(low, high)
-
-
 class Direct(Scalar):
     """A function whose ranges are computed without end points and critical points."""
 

@@ -79,11 +79,6 @@ def _sum(terms: tuple[t.Node, ...]) -> str:
     return text
 
 
-def _product(factors: tuple[t.Node, ...]) -> str:
-    first = SIGN if isinstance(factors[0], t.Multiply) else PRODUCT
-    return "*".join([_at(factors[0], first), *(_at(f, SIGN) for f in factors[1:])])
-
-
 def _decimal(top: int, bottom: int) -> str:
     """The decimal, where the fraction was certainly written as one (0.64, 0.001), else ''."""
     rest = bottom

@@ -7,12 +7,24 @@ Sums and products are n-ary, so that a sum of a thousand terms is one level deep
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from typing import Any
 
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 """The order relation between numbers that holds where another one does not."""
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
+"""The same relation read from right to left; its keys are the relations between numbers."""
+HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+}
+"""Whether a relation holds between two values that can be compared."""
 
 
 @dataclass(frozen=True, slots=True)

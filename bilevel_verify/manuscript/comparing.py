@@ -26,7 +26,7 @@ POINTS = 6
 ENOUGH = 3
 TOLERANCE = 1e-9
 """Points that are tried, points at which both sides must have a value, relative difference that counts as none."""
-FLIPPED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "=="}
+FLIPPED = tree.MIRRORED
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,28 +12,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bilevel_verify.audit.entries.definedness import undefined, where_defined
-from bilevel_verify.audit.entries.reading import REAL, Written
-from bilevel_verify.audit.entries.steps import decide_step
+from bilevel_verify.audit.entries.reading import Written
 from bilevel_verify.audit.instances.matrices import shown
-from bilevel_verify.audit.scalar.claim import KINDS, Decision, ScalarClaim
-from bilevel_verify.audit.scalar.deciding import decide
+from bilevel_verify.audit.scalar.claim import KINDS, Decision
 from bilevel_verify.errors import BilevelVerifyError
-from bilevel_verify.language import to_text, tree
-from bilevel_verify.latex import Statement
+from bilevel_verify.language import tree
+from bilevel_verify.manuscript.claims import between_numbers, between_vectors
 from bilevel_verify.manuscript.comparing import FLIPPED, Relation, same
-from bilevel_verify.manuscript.facts import facts_about
 from bilevel_verify.manuscript.fidelity import Paper, relation_text
 from bilevel_verify.manuscript.matrices import attacked
-from bilevel_verify.manuscript.naming import Naming
-from bilevel_verify.manuscript.opaque import FOLDS, Letters, blind, kind_of_call, opaque
+from bilevel_verify.manuscript.opaque import FOLDS, kind_of_call
 from bilevel_verify.manuscript.orders import decide_order
 from bilevel_verify.manuscript.proofs.lines import BOOKKEEPING, LOEWNER, Known, derived, difference, lines_before
 from bilevel_verify.manuscript.relations import Printed, candidates, defined_before
-from bilevel_verify.theorems.card_parts import Domain, Expression, Root
+from bilevel_verify.theorems.card_parts import Root
 from bilevel_verify.theorems.prescribed import formulas_of
-from bilevel_verify.theorems.rewrite import free_letters, has_order, rebuild
-from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS
+from bilevel_verify.theorems.rewrite import has_order
+from bilevel_verify.theorems.vocabulary import SCALAR_FUNCTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +156,7 @@ def _alone(paper: Paper, printed: Printed, effort: float, seed: int) -> Judgemen
     relation, table = printed.relation, _table(paper, printed)
     decision = Decision("undecided", "reading")
     tried = []
-    for attempt in (_steps, _scalars) if paper.source.euclidean else (_scalars,):
+    for attempt in (between_vectors, between_numbers) if paper.source.euclidean else (between_numbers,):
         for form in dict.fromkeys((relation, _defined(paper, relation))):
             try:
                 decision, text = attempt(paper, form, printed, table, effort, seed)
@@ -233,160 +228,12 @@ def known_of(paper: Paper, printed: Printed) -> Known:
     letter = {n: naming.name(n) for n in paper.card.letters}
     # a letter of the card that stands for something else in the print has nothing to say about a letter of that name
     letter = {n: own for n, own in letter.items() if own != n or not isinstance(naming.trees.get(n), tree.Node)}
-    ends = {n: _renamed_ends(d, naming) for n, d in table.domains.items() if n in letter}
+    ends = {n: d.with_ends(naming.printed) for n, d in table.domains.items() if n in letter}
     domains = {letter[n]: d for n, d in ends.items()}
     formulas = {letter.get(n, n): naming.printed(node) for n, node in table.formulas.items()}
     plain = {n: body for n, body in paper.defined.letters().items() if n not in formulas and not has_order(body)}
     conditions = [tree.Compare((c.left, c.right), (c.op,)) for c in candidates(printed.conditions) if c.op in FLIPPED]
     return Known({**formulas, **plain}, domains, (*(naming.printed(w) for w in table.where), *conditions))
-
-
-def _renamed_ends(domain: Domain, naming: Naming) -> Domain:
-    low, high = (
-        None if e is None else Expression(naming.printed(e.tree), e.text) for e in (domain.lower, domain.upper)
-    )
-    return replace(domain, lower=low, upper=high)
-
-
-def _conditions(paper: Paper, statements: tuple[Statement, ...]) -> list[tree.Node]:
-    """Conditions printed after a formula, as far as they are comparisons."""
-    found: list[tree.Node] = []
-    for one in candidates(statements):
-        if one.op in FLIPPED:
-            found.append(tree.Compare((one.left, one.right), (one.op,)))
-    return [paper.naming.of_card(c) for c in found]
-
-
-def _scalars(
-    paper: Paper, relation: Relation, printed: Printed, table: Written, effort: float, seed: int
-) -> tuple[Decision, str]:
-    """The relation between numbers, with letters for what is no formula of numbers."""
-    letters = Letters(paper)
-    left, right = (opaque(paper.naming.of_card(side), letters) for side in (relation.left, relation.right))
-    conditions = [*_conditions(paper, printed.conditions), *facts_about(letters.made, paper.source.euclidean)]
-    claim = _claim(left, relation.op, right, letters, table, conditions)
-    decision = decide(claim, seed=seed, effort=effort)
-    if decision.outcome == "proved":
-        decision = where_defined(decision, undefined(claim, seed, ())[0])
-    text = f"{to_text(claim.left)} {relation.op} {to_text(claim.right)}"
-    return decision, text + (f", {letters.shown()}" if letters.made else "")
-
-
-def _claim(
-    left: tree.Node, op: str, right: tree.Node, letters: Letters, table: Written, conditions: list[tree.Node]
-) -> ScalarClaim:
-    left, right = table.out(left), table.out(right)
-    where = [w for w in map(table.out, table.where) if not blind(w)] + [
-        c for c in map(table.out, conditions) if not blind(c)
-    ]
-    used = set().union(*(free_letters(n) for n in (left, right))) - NUMBERS
-    for _ in range(4):
-        used |= set().union(*(free_letters(w) for w in where if free_letters(w) & used), set()) - NUMBERS
-    domains: dict[str, Domain] = {}
-    pending = sorted(used)
-    while pending:
-        name = pending.pop()
-        if name in domains:
-            continue
-        domain = _written_ends(letters.domains.get(name) or table.domains.get(name) or REAL, table)
-        domains[name] = domain
-        ends = [e.tree for e in (domain.lower, domain.upper) if e is not None]
-        pending += sorted(set().union(*(free_letters(e) for e in ends), set()) - NUMBERS - domains.keys())
-    kept = tuple(w for w in where if free_letters(w) - NUMBERS <= domains.keys())
-    return ScalarClaim(left, op, right, domains, kept)
-
-
-def _written_ends(domain: Domain, table: Written) -> Domain:
-    """A range whose ends have the definitions written out."""
-    low, high = (None if e is None else Expression(table.out(e.tree), e.text) for e in (domain.lower, domain.upper))
-    return replace(domain, lower=low, upper=high)
-
-
-def _steps(
-    paper: Paper, relation: Relation, printed: Printed, table: Written, effort: float, seed: int
-) -> tuple[Decision, str]:
-    """The relation for all vectors: linear in inner products, each vector of the print a vector of its own.
-
-    Raises
-    ------
-    ValueError : there is no vector in it, or a matrix times one.
-    """
-    letters, vectors = Letters(paper), Letters(paper)
-    left, right = (_vectors(paper.naming.of_card(s), letters, vectors, table) for s in (relation.left, relation.right))
-    names = tuple(f"vector_{place}" for place in range(1, len(vectors.made) + 1))
-    if not 1 <= len(names) <= 5:
-        raise ValueError("no vectors, or too many of them")
-    claim = _claim(left, relation.op, right, letters, table, _conditions(paper, printed.conditions))
-    scalars = replace(claim, domains={n: d for n, d in claim.domains.items() if n not in names})
-    decision = decide_step(scalars, names, seed=seed, effort=effort)
-    if decision.outcome == "proved":
-        decision = where_defined(decision, undefined(scalars, seed, names)[0])
-    stands = ", ".join(f"{n} for {to_text(v)}" for n, v in zip(names, vectors.made))
-    return decision, f"{to_text(claim.left)} {relation.op} {to_text(claim.right)}, {stands}"
-
-
-def _vectors(node: tree.Node, letters: Letters, vectors: Letters, table: Written) -> tree.Node:
-    """A formula of numbers whose norms and inner products are of combinations of vectors."""
-    if isinstance(node, tree.Call) and node.function in ("norm", "dot"):
-        return tree.Call(node.function, tuple(_combination(a, letters, vectors, table) for a in node.arguments))
-    if isinstance(node, tree.Call | tree.Index | tree.Letter | tree.Number):
-        return opaque(node, letters)
-    if isinstance(node, tree.MatrixMultiply | tree.Tuple):
-        raise ValueError("matrices")
-    return rebuild(node, lambda part: _vectors(part, letters, vectors, table))
-
-
-def _combination(node: tree.Node, letters: Letters, vectors: Letters, table: Written) -> tree.Node:
-    """A combination of vectors, each of them a letter.
-
-    Raises
-    ------
-    ValueError : a part that is no vector, or a matrix in it.
-    """
-    paper = letters.paper
-    match node:
-        case tree.Add(terms=terms):
-            return tree.Add(tuple(_combination(t, letters, vectors, table) for t in terms))
-        case tree.Negate(operand=inner):
-            return tree.Negate(_combination(inner, letters, vectors, table))
-        case tree.Divide(numerator=top, denominator=bottom):
-            return tree.Divide(_combination(top, letters, vectors, table), opaque(bottom, letters))
-        case tree.Multiply(factors=factors):
-            held = [_is_vector_node(paper, f) for f in factors]
-            if held.count(True) != 1:
-                raise ValueError("a product that is no multiple of a vector")
-            return tree.Multiply(tuple(
-                _combination(f, letters, vectors, table) if v else opaque(f, letters)
-                for f, v in zip(factors, held)))  # fmt: skip
-    if not _is_vector_node(paper, node):
-        raise ValueError("a norm of what is no vector")
-    if node not in vectors.made:
-        vectors.made[node] = f"vector_{len(vectors.made) + 1}"
-    return tree.Letter(vectors.made[node])
-
-
-def _is_vector_node(paper: Paper, node: tree.Node) -> bool:
-    """Whether an expression is a vector, by its kinds."""
-    match node:
-        case tree.Letter(name=name):
-            return paper.prints_kind(name) == "vector"
-        case tree.Index(base=name):
-            return paper.prints_kind(name) == "vector"
-        case tree.Call(function="sum", arguments=(body, *_)):
-            return _is_vector_node(paper, body)
-        case tree.Call():
-            return kind_of_call(paper.notation, node) == "vector"
-        case tree.Add(terms=terms):
-            return all(_is_vector_node(paper, t) for t in terms)
-        case tree.Negate(operand=inner):
-            return _is_vector_node(paper, inner)
-        case tree.Multiply(factors=factors):
-            return sum(_is_vector_node(paper, f) for f in factors) == 1
-        case tree.Divide(numerator=top):
-            return _is_vector_node(paper, top)
-        case tree.MatrixMultiply(right=right):
-            return _is_vector_node(paper, right)
-    return False
 
 
 def _is_number(paper: Paper, node: tree.Node) -> bool:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 from bilevel_verify.audit.entries.reading import REAL
+from bilevel_verify.audit.scalar.claim import NONNEGATIVE
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.latex import Notation
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.values import kind_of
-from bilevel_verify.theorems.card_parts import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.rewrite import rebuild
 from bilevel_verify.theorems.vocabulary import SCALAR_FUNCTIONS
 
-NONNEGATIVE = Domain("[0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, True, False)
 FOLDS = frozenset({"sum", "prod", "max", "min"})
 BY_SIZE = frozenset({"norm", "frobenius", "dist", "dual_norm", "count", "norm_Q"})
 """Functions whose values are nonnegative."""

@@ -13,11 +13,11 @@ from types import MappingProxyType
 
 from bilevel_verify.audit.entries.reading import REAL, Written
 from bilevel_verify.audit.orders.derivations import decide_derivation
-from bilevel_verify.audit.scalar.claim import Decision
+from bilevel_verify.audit.scalar.claim import NONNEGATIVE, Decision
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.fidelity import Paper
-from bilevel_verify.manuscript.opaque import NONNEGATIVE, Letters, blind, opaque
+from bilevel_verify.manuscript.opaque import Letters, blind, opaque
 from bilevel_verify.manuscript.proofs.said import rules_of
 from bilevel_verify.manuscript.relations import Printed, candidates
 from bilevel_verify.theorems.card import Card, Derivation
@@ -219,9 +219,9 @@ def _question(
     entry = Derivation(
         kind="derivation",
         id=printed.name,
-        result=_expression(sides[0]),
-        gives=_expression(sides[1]),
-        substitute={n: _expression(v) for n, v in values.items()},
+        result=Expression.of(sides[0]),
+        gives=Expression.of(sides[1]),
+        substitute={n: Expression.of(v) for n, v in values.items()},
         where=tuple(Condition(w, to_text(w), PRINTED) for w in (*table.where, *_conditions(paper, printed))),
         for_=_with_ends(ranges, table),
     )
@@ -311,7 +311,3 @@ def _with_printed_regime(card: Card) -> Card:
     """The card with the conditions of its regime that the paper prints."""
     usual = tuple(c for c in card.regimes.get("default", ()) if c.origin and not c.added)
     return replace(card, regimes={"default": usual})
-
-
-def _expression(node: tree.Node) -> Expression:
-    return Expression(node, to_text(node))

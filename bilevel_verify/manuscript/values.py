@@ -136,13 +136,6 @@ def _ends(domain: Domain | None) -> tuple[float | None, float | None]:
     return found[0], found[1]
 
 
-COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-}
 REAL: dict[str, Callable[[Any], Any]] = {
     **{name: one.real for name, one in ELEMENTARY.items()},
     "abs": abs,
@@ -192,7 +185,7 @@ def _value(node: tree.Node, point: Point, bound: Mapping[str, object]) -> Any:
             return point.image("sequence", base, [_value(i, point, bound) for i in indices])
         case tree.Compare(operands=operands, operators=operators):
             held = [_number(_value(o, point, bound)) for o in operands]
-            return all(COMPARE[op](a, b) for op, a, b in zip(operators, held, held[1:], strict=False))
+            return all(tree.HOLDS[op](a, b) for op, a, b in zip(operators, held, held[1:], strict=False))
         case tree.Conditional(test=test, yes=yes, no=no):
             return _value(yes if _value(test, point, bound) else no, point, bound)
         case tree.Call():

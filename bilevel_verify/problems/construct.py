@@ -142,6 +142,11 @@ def _build(
     rewrite: bool,
     record: Mapping[str, object],
 ) -> Problem:
+    """A problem of any kind from what was given.
+
+    Names are settled first, as formulas may mention all of them; domains and the set are read before the problem is
+    made, as its formulas must be defined there.
+    """
     for name in record:
         if name not in RECORD:
             raise ProblemError(f"unknown field {name!r}{language.nearest(name, RECORD)}")

@@ -258,11 +258,10 @@ def _remember_problem(problems: dict[str, ProblemEntry], answer: RestoredAnswer)
     name = answer.get("problem")
     if not name:
         return
-    blank = blank_problem(name)
-    known = problems.get(name, blank)
+    known = problems.get(name, blank_problem(name))
     record = answer.get("problem_record")
-    if record is not None:
-        known = _filled(known, {**blank, **record})
+    if record is not None and not known["kind"]:  # another record of the name may be of other knobs: they do not mix
+        known = {**known, **record}
     problems[name] = known
     for mine, found in ((known["constants"], answer.get("constants")), (known["truth"], answer.get("truth"))):
         for letter, value in (found or {}).items():
@@ -297,30 +296,6 @@ def blank_problem(name: str) -> ProblemEntry:
         "constants": {},
         "truth": {},
         "parameters": [],
-    }
-
-
-def _filled(known: ProblemEntry, record: ProblemEntry) -> ProblemEntry:
-    """What is known of a problem, its empty fields from another record of it."""
-    return {
-        **known,
-        "title": known["title"] or record["title"],
-        "kind": known["kind"] or record["kind"],
-        "source": known["source"] or record["source"],
-        "note": known["note"] or record["note"],
-        "hash": known["hash"] or record["hash"],
-        "f": known["f"] or record["f"],
-        "g": known["g"] or record["g"],
-        "feasible": known["feasible"] or record["feasible"],
-        "dx": record["dx"] if known["dx"] is None else known["dx"],
-        "dy": record["dy"] if known["dy"] is None else known["dy"],
-        "x": known["x"] or record["x"],
-        "y": known["y"] or record["y"],
-        "text": known["text"] or record["text"],
-        "domain": known["domain"] or record["domain"],
-        "knobs": known["knobs"] or record["knobs"],
-        "known": known["known"] or record["known"],
-        "data": known["data"] or record["data"],
     }
 
 

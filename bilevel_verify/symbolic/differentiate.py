@@ -85,11 +85,6 @@ def third_derivative(program: Program, variables: Sequence[int] | None = None) -
     return finish(graph, [entries[position] for position in order], (len(order),))
 
 
-def third_product(program: Program, rows: Sequence[int], first: Sequence[int], second: Sequence[int]) -> Program:
-    """``d^3 f [., v, w]`` restricted to ``rows``: shape ``(len(rows),)``; inputs ``v``, then ``w`` appended."""
-    return jacobian_product(jacobian_product(gradient(program, rows), first, "v"), second, "w")
-
-
 def packed_positions(n: int) -> list[tuple[int, int, int]]:
     """Order of symmetric storage of a third derivative."""
     return list(combinations_with_replacement(range(n), 3))

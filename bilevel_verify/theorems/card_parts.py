@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from bilevel_verify.language.text import to_text
 from bilevel_verify.language.tree import Node
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ class Expression:
 
     tree: Node
     text: str = field(compare=False)
+
+    @classmethod
+    def of(cls, node: Node) -> Expression:
+        """An expression that no text was read into."""
+        return Expression(node, to_text(node))
 
     def __str__(self) -> str:
         return self.text
@@ -117,6 +123,11 @@ class Domain:
         """Whether it restricts a number and nobody has said where that comes from."""
         whole = self.kind == "interval" and all(end is None or _is_infinite(end) for end in (self.lower, self.upper))
         return self.kind in ("interval", "integers") and not (whole or self.origin or self.added)
+
+    def with_ends(self, change: Callable[[Node], Node]) -> Domain:
+        """The same range with its ends written otherwise."""
+        low, high = (None if e is None else Expression(change(e.tree), e.text) for e in (self.lower, self.upper))
+        return replace(self, lower=low, upper=high)
 
     def __str__(self) -> str:
         return self.text

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from checks_breadth import RUNS, breadth, on_instances, scopes
 
 import bilevel_verify as bv
+from bilevel_verify.campaign.builtin_job import starts_of
 from bilevel_verify.checks import builtin_jobs
-from bilevel_verify.checks.requests.coverage import RUNS, breadth, on_instances, scopes, starts_of
 from bilevel_verify.theorems import load_card
 from bilevel_verify.theorems.library import shipped
 from bilevel_verify.worst import families

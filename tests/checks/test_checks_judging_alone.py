@@ -7,11 +7,11 @@ from fractions import Fraction
 from math import comb, inf, nan
 from typing import Any
 
+import checks_reached as reached
 import pytest
 
 from bilevel_verify.checks.judging.probability import LEVEL, binomial_bounds, judge_frequency
 from bilevel_verify.checks.judging.stationarity import _judged, second_order_point
-from bilevel_verify.checks.requests import reached
 from bilevel_verify.checks.verdicts.counting import Count, count_of, first_mark, in_order, judges, text_of, word_of
 from bilevel_verify.errors import InputError
 

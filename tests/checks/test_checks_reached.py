@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from checks_reached import unreached
 
 from bilevel_verify.checks import builtin_jobs
-from bilevel_verify.checks.requests.reached import unreached
 from bilevel_verify.theorems import load_card
 
 PAPERS = ("ragd-gs", "rahgd", "restarted-agd-hb")

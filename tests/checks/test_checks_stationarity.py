@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,9 +11,11 @@ import pytest
 
 import bilevel_verify as bv
 from bilevel_verify.checks.judging.stationarity import second_order_point
-from bilevel_verify.experiments.second_order import best_m_slopes, main, text_of
-from bilevel_verify.experiments.second_order_runs import start_cases
 from bilevel_verify.truth import Enclosure
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from second_order import best_m_slopes, main, text_of
+from second_order_runs import start_cases
 
 
 @pytest.fixture(scope="module")

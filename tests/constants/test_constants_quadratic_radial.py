@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 import pytest
 import sympy
@@ -31,12 +34,17 @@ TERMS = {
 }
 
 
-def along(h: sympy.Expr, order: int, points: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """``D^k h (v, ..., v)`` at points along unit vectors."""
+@cache
+def derivative(h: sympy.Expr, order: int) -> Callable[..., np.ndarray]:
+    """``D^k h (v, ..., v)`` as a function of the point and the direction."""
     t, v = sympy.Symbol("t", real=True), sympy.symbols("v1:5", real=True)
     line = h.xreplace({a: a + t * b for a, b in zip(Z, v, strict=True)})
-    derivative = sympy.diff(line, t, order).xreplace({t: sympy.Integer(0)})
-    return np.asarray(sympy.lambdify([*Z, *v], derivative, cse=True)(*points.T, *directions.T))
+    return sympy.lambdify([*Z, *v], sympy.diff(line, t, order).xreplace({t: sympy.Integer(0)}), cse=True)
+
+
+def along(h: sympy.Expr, order: int, points: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """``D^k h (v, ..., v)`` at points along unit vectors."""
+    return np.asarray(derivative(h, order)(*points.T, *directions.T))
 
 
 def sampled(h: sympy.Expr, order: int, count: int = 5_000) -> tuple[float, float]:

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 import sympy
 from intervals_exact import rational
+from intervals_tensors import tensor_of
 
 from bilevel_verify.atoms import logsumexp
 from bilevel_verify.intervals import INTERVALS, linalg
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic, softmax_ranges, value_of_logsumexp
-from bilevel_verify.intervals.jets import coefficients_of, jet_space, tensor_of
+from bilevel_verify.intervals.jets import coefficients_of, jet_space
 from bilevel_verify.numbers.balls import ArbBalls
 from bilevel_verify.numbers.rounding import enclose, floats_of
 from bilevel_verify.symbolic.graph import Graph

@@ -18,7 +18,7 @@ from bilevel_verify.intervals.families import sigmoid
 from bilevel_verify.intervals.powers import Power, signed_power
 from bilevel_verify.intervals.rough import Derived, Huber, Psi
 from bilevel_verify.intervals.scalar import scalar
-from bilevel_verify.intervals.scalar_base import limit_at, point
+from bilevel_verify.intervals.scalar_base import point
 from bilevel_verify.intervals.weighted import WeightedPolynomial, hypot, rational_horner
 
 pytestmark = pytest.mark.fast
@@ -753,7 +753,7 @@ def test_weighted_polynomials(kind):
 # --- what the ranges are made of
 
 
-def test_points_horner_and_limits():
+def test_points_and_horner():
     third = point(Fraction(1, 3))
     assert rational(third.lo) < Fraction(1, 3) < rational(third.hi)
     assert (point(0.25).lo, point(0.25).hi) == (0.25, 0.25)
@@ -761,13 +761,6 @@ def test_points_horner_and_limits():
     s = np.array([-1.5, 0.0, 0.3, 2.0])
     exact = [sum(c * Fraction(v) ** j for j, c in enumerate(p)) for v in s.tolist()]
     encloses(rational_horner(p, Interval(s, s)), exact, exact, steps=30, absolute=1e-15)
-    value = Interval.of([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
-    t = Interval(np.array([-INF, 0.0, 1.0]), np.array([0.0, INF, 2.0]))
-    found = limit_at(value, t, (-5.0, -4.0), (7.0, 8.0))
-    assert found.lo.tolist() == [-5.0, 7.0, 3.0]
-    assert found.hi.tolist() == [-4.0, 8.0, 3.0]
-    same = limit_at(value, Interval.of([0.0, 0.0, 1.0], [0.0, 1.0, 2.0]), (-5.0, -4.0), (7.0, 8.0))
-    assert same.lo.tolist() == [1.0, 2.0, 3.0]
 
 
 def test_one_interval_of_a_batch_does_not_depend_on_the_others():

@@ -7,11 +7,12 @@ import itertools
 import numpy as np
 import pytest
 import sympy
+from intervals_tensors import tensor_of
 from seeds import SEED
 
 from bilevel_verify.atoms import logsumexp, softplus
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
-from bilevel_verify.intervals.jets import coefficients_of, jet_space, tensor_of
+from bilevel_verify.intervals.jets import coefficients_of, jet_space
 from bilevel_verify.symbolic.program import program_of
 
 x, y, z = sympy.symbols("x y z", real=True)

@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 from intervals_exact import DIGITS, rational
+from intervals_tensors import tensor_of
 
 from bilevel_verify.intervals import jet_arithmetic
 from bilevel_verify.intervals.batch import Interval
@@ -24,7 +25,6 @@ from bilevel_verify.intervals.jets import (
     jet_space,
     multiply,
     substitute,
-    tensor_of,
     zero_jet,
 )
 from bilevel_verify.intervals.scalar import scalar

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import mpmath
 import numpy as np
 import pytest
 from test_methods_batch import needs_numba, same
@@ -179,3 +180,16 @@ def test_a_schur_complement_of_the_loop_is_that_of_arrays() -> None:
         np.testing.assert_allclose(out, -2.0 * schur(mixed, lower, "g"), rtol=1e-12)
         assert not step.add_schur(1.0, (lower - 30 * np.eye(dy)).tolist(), mixed.T.tolist(), out)
     assert not step.add_schur(1.0, [[float("nan")]], [[1.0]], [[0.0]])
+
+
+def test_a_schur_complement_in_many_digits() -> None:
+    """A Hilbert matrix and its inverse of whole numbers: in floats eleven digits are lost."""
+    n = 8
+    with mpmath.workdps(50):
+        lower = np.array([[mpmath.mpf(1) / (i + j + 1) for j in range(n)] for i in range(n)], dtype=object)
+        unit = np.array([[mpmath.mpf(i == j) for j in range(n)] for i in range(n)], dtype=object)
+        inverse = schur(unit, lower, "g")
+        assert abs(inverse[0, 0] - 64) < mpmath.mpf(10) ** -35
+        assert abs(inverse[n - 1, n - 1] - 176679360) < mpmath.mpf(10) ** -30
+        with pytest.raises(MathematicalError, match="not positive definite"):
+            schur(unit, -lower, "g")

@@ -35,7 +35,6 @@ TELLS = {
     "cli/commands/auditing.py": "when progress is told; when the budget of a link ends",
     "cli/commands/worst.py": "when progress is told",
     "cli/output.py": "when progress is told",
-    "experiments/second_order.py": "how long a part took",
     "experiments/work.py": "seconds as an axis of a curve",
     "methods/batch.py": "rows of a block, so that a reader sees them come",
     "methods/streams.py": "rows of a block, so that a reader sees them come; how long a run took",

@@ -25,7 +25,6 @@ from bilevel_verify.symbolic.differentiate import (
     packed_positions,
     tangents,
     third_derivative,
-    third_product,
 )
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph, Instruction, reachable
 from bilevel_verify.symbolic.lower import lower
@@ -216,7 +215,7 @@ def test_products_name_their_directions_and_contract_the_right_side():
     assert once.inputs == ("x", "y", "z", "w", "v0", "v1")
     for i, entry in zip((0, 1), values(once, [*point, *v]), strict=True):
         agree(entry, sum(difference(program, point, i, j) * v[k] for k, j in enumerate((2, 3))), 1e-10)
-    twice = third_product(program, [0, 1], [0, 1], [2, 3])
+    twice = jacobian_product(jacobian_product(gradient(program, [0, 1]), [0, 1], "v"), [2, 3], "w")
     assert twice.inputs == ("x", "y", "z", "w", "v0", "v1", "w0", "w1")
     for i, entry in zip((0, 1), values(twice, [*point, *v, *u]), strict=True):
         wanted = sum(

@@ -81,7 +81,7 @@ def test_names_along_every_path(steps: str, names: list[str]) -> None:
         (
             "x[0] = a\nfor t in range(0, T):\n    s = x[t]\n"
             "    if s > 1:\n        break\n    x[t+1] = s\nreturn x[t+1]",
-            ["x[(t + 1)]"],
+            ["x[t + 1]"],
         ),
         (
             "x[0] = a\nfor t in range(0, T):\n    s = x[t]\n"
@@ -97,21 +97,21 @@ def test_names_along_every_path(steps: str, names: list[str]) -> None:
         (
             "x[0] = a\nfor t in range(0, T):\n    if a > 1:\n"
             "        break\n    x[t+1] = a\n    x[t+2] = a\nreturn x[t+1]",
-            ["x[(t + 1)]"],
+            ["x[t + 1]"],
         ),
         # counted down, or set back
         (
             "x[0] = a\nt = 9\nwhile True:\n    t = t - 1\n"
             "    if a > 1:\n        break\n    x[t+1] = a\nreturn x[t+1]",
-            ["x[(t + 1)]"],
+            ["x[t + 1]"],
         ),
         (
             "x[0] = a\nt = 0\nwhile True:\n    if a > 1:\n"
             "        break\n    x[t+1] = a\n    t = t + 1\nreturn x[t+1]",
-            ["x[(t + 1)]"],
+            ["x[t + 1]"],
         ),
         ("x[0] = a\nt = 0\nwhile True:\n    if a > 1:\n        break\n    x[t+1] = a\n    t = 0\nreturn x[t+1]",
-         ["x[(t + 1)]"]),
+         ["x[t + 1]"]),
         ("for t in range(0, n):\n    x[t] = a\nreturn sum(x[i], (i, 0, 1))", ["x[i]"]),  # n = 1
     ],
 )  # fmt: skip

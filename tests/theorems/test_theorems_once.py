@@ -13,7 +13,7 @@ from bilevel_verify.installation import theory_directory
 from bilevel_verify.language import tree
 from bilevel_verify.manuscript.comparing import plain
 from bilevel_verify.theorems.card_parts import Link
-from bilevel_verify.theorems.reading import entries
+from bilevel_verify.theorems.reading import claims
 from bilevel_verify.theorems.reading.declarations import Context
 from bilevel_verify.theorems.reading.fields import Names, Table
 from bilevel_verify.theorems.reading.from_print import display_of
@@ -32,7 +32,7 @@ def same(one: Link, other: Link) -> bool:
 def test_no_chain_is_written_that_its_quotation_says(monkeypatch: pytest.MonkeyPatch) -> None:
     twice: list[str] = []
     read: list[tree.Node] = []
-    usual = entries._links
+    usual = claims._links
 
     def links(table: Table, names: Names, context: Context) -> tuple[Link, ...]:
         found = usual(table, names, context)
@@ -50,7 +50,7 @@ def test_no_chain_is_written_that_its_quotation_says(monkeypatch: pytest.MonkeyP
             twice.append(", ".join(table.place.parts))
         return found
 
-    monkeypatch.setattr(entries, "_links", links)
+    monkeypatch.setattr(claims, "_links", links)
     for key in PAPERS:
         read_card(theory_directory() / f"{key}.toml")
     assert set(twice) <= NEEDED

@@ -92,6 +92,20 @@ def test_empty_intersections_are_named() -> None:
         project_with_cut(bv.WholeSpace(), [0, 0], [0, 0], -1)
 
 
+def test_two_balls_have_the_corner_of_their_lens_and_may_have_no_point() -> None:
+    """Where the first guess lies in neither of them, a barrier finds a way in."""
+
+    def lens(apart: float) -> bv.Intersection:
+        return bv.Intersection((bv.Ball(radius=1.0, center=[0.0, 0.0]), bv.Ball(radius=1.0, center=[apart, 0.0])))
+
+    np.testing.assert_allclose(project(lens(1.0), [0.5, 3.0]), [0.5, np.sqrt(3) / 2], atol=1e-12)
+    np.testing.assert_allclose(project(lens(1.0), [3.0, 0.0]), [1.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(project(lens(1.8), [0.9, 2.0]), [0.9, np.sqrt(0.19)], atol=1e-12)
+    np.testing.assert_allclose(project(lens(1.0), [0.5, 0.1]), [0.5, 0.1], atol=1e-12)
+    with pytest.raises(bv.InfeasibleError, match="no point satisfies all constraints"):
+        project(lens(2.5), [1.0, 0.0])
+
+
 def test_void_and_touching_cuts() -> None:
     np.testing.assert_array_equal(project_with_cut(bv.Orthant(), [1, -1], [0, 0], 0).point, [1, 0])
     np.testing.assert_allclose(project_with_cut(bv.Orthant(), [1, 2], [1, 1], 0).point, [0, 0], atol=1e-15)

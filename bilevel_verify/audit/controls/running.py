@@ -32,7 +32,6 @@ from bilevel_verify.theorems.rewrite import free_letters, has_order
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 Progress = Callable[[str, int, int], None]
-MIRROR = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "=="}
 SCALE = tree.Number(Fraction(2, 7))
 BLIND_TO_ORDERS = ("sign", "factor 2", "factor 1/2")
 """Operators without a meaning for relations between orders of growth, which hide constants and know no signs."""
@@ -232,7 +231,7 @@ class _Relation:
         """Sides exchanged and multiplied by a number, with another seed: true if and only if the link is."""
         claim = self.claim
         left, right = (tree.Multiply((SCALE, side)) for side in (claim.right, claim.left))
-        return self._decide(replace(claim, left=left, op=MIRROR[claim.op], right=right), seed + 1, seconds)
+        return self._decide(replace(claim, left=left, op=tree.MIRRORED[claim.op], right=right), seed + 1, seconds)
 
     def mutants(self) -> Iterator[Candidate]:
         integers = frozenset(n for n in self.claim.letters if self.claim.domains[n].kind == "integers")
@@ -303,7 +302,7 @@ class _Order:
         for side in ("result", "gives"):
             for name, mutant in tree_mutants(getattr(self.form, side).tree, integers):
                 if not (self.orders and name in (*BLIND_TO_ORDERS, "index", "off-by-one loop")):
-                    changed = replace(self.form, **{side: Expression(mutant, to_text(mutant))})  # type: ignore[arg-type]
+                    changed = replace(self.form, **{side: Expression.of(mutant)})  # type: ignore[arg-type]
                     yield self._candidate(name, changed)
         for place in range(len(self.form.regime)):
             regime = self.form.regime[:place] + self.form.regime[place + 1 :]

@@ -19,7 +19,7 @@ import sympy
 from bilevel_verify.audit.entries.steps import Linear, NotQuadratic, Reader, decide_step, refuted_in_numbers
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic
 from bilevel_verify.audit.scalar.back import to_tree
-from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
+from bilevel_verify.audit.scalar.claim import NONNEGATIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card_parts import Domain, Expression
@@ -98,10 +98,9 @@ class _Gram:
 
     def domains(self) -> dict[str, Domain]:
         """Where the numbers live."""
-        zero, one, minus = (Expression(tree.Number(Fraction(n)), str(n)) for n in (0, 1, -1))
-        length = Domain("[0, oo)", "interval", zero, None, True, False)
+        one, minus = (Expression(tree.Number(Fraction(n)), str(n)) for n in (1, -1))
         cosine = Domain("[-1, 1]", "interval", minus, one)
-        return dict.fromkeys(self.lengths.values(), length) | dict.fromkeys(self.cosines.values(), cosine)
+        return dict.fromkeys(self.lengths.values(), NONNEGATIVE) | dict.fromkeys(self.cosines.values(), cosine)
 
     def conditions(self) -> Iterable[tree.Node]:
         """What three cosines satisfy together."""

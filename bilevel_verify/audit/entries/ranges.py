@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 
 from bilevel_verify.audit.entries.reading import Written, written
 from bilevel_verify.audit.findings.finding import Finding, Place, row_of
-from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, end_conditions
+from bilevel_verify.audit.scalar.claim import NONNEGATIVE, Decision, ScalarClaim, end_conditions
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import tree
@@ -19,7 +18,6 @@ from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 EFFORT = 0.5
-NONNEGATIVE = Domain("[0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, True, False)
 
 
 def range_findings(card: Card, entry: Entry, seed: int = 0) -> Iterator[Finding]:

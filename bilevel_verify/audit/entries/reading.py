@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, ScalarClaim, end_conditions
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Entry
-from bilevel_verify.theorems.card_parts import Condition, Domain, Expression, Link, Root
+from bilevel_verify.theorems.card_parts import Condition, Domain, Link, Root
 from bilevel_verify.theorems.origins import range_text, with_ours
 from bilevel_verify.theorems.prescribed import formulas_of, included
 from bilevel_verify.theorems.rewrite import free_letters, has_order, substitute
@@ -102,7 +102,7 @@ def written(card: Card, entry: Entry, ours: bool = False, within: bool = True) -
     for name in included(card, entry.settings):
         conditions += [*card.settings[name].where, *(card.settings[name].added if ours else ())]
     where = tuple((condition, first.out(condition.tree)) for condition in conditions)
-    kept = {n: _written_domain(d, first) for n, d in domains.items() if n not in formulas and d.kind in KINDS}
+    kept = {n: d.with_ends(first.out) for n, d in domains.items() if n not in formulas and d.kind in KINDS}
     own = {n: domains[n] for n in entry.define if within and n in domains and n not in entry.for_}
     inside = tuple(out for n, d in own.items() for node in _in_range(n, d) if _scalar(out := first.out(node)))
     return Written(formulas, kept, (*(node for _, node in where), *inside), where)
@@ -120,10 +120,3 @@ def _in_range(name: str, domain: Domain) -> tuple[tree.Node, ...]:
         return ()
     whole = tree.Compare((tree.Call("floor", (tree.Letter(name),)), tree.Letter(name)), ("==",))
     return (*end_conditions(name, domain), *((whole,) if domain.kind == "integers" else ()))
-
-
-def _written_domain(domain: Domain, table: Written) -> Domain:
-    def end(value: Expression | None) -> Expression | None:
-        return None if value is None else Expression(table.out(value.tree), value.text)
-
-    return replace(domain, lower=end(domain.lower), upper=end(domain.upper))

@@ -19,6 +19,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS
 KINDS = ("interval", "integers")
 """Ranges that the engines work on."""
 POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, False, False)
+NONNEGATIVE = Domain("[0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, True, False)
 Outcome = Literal["proved", "refuted", "undecided", "vacuous"]
 
 
@@ -89,7 +90,7 @@ class ScalarClaim:
 
         An integer letter stays one: unless its formula is plainly an integer, ``floor(formula) == formula`` is added.
         """
-        kept = {n: _replaced(d, values) for n, d in self.domains.items() if n not in values}
+        kept = {n: d.with_ends(lambda end: substitute(end, values)) for n, d in self.domains.items() if n not in values}
         moved = [c for n in values if n in self.domains for c in end_conditions(n, self.domains[n])]
         for name, formula in values.items():
             if name in self.domains and self.domains[name].kind == "integers" and not whole(formula, self.domains):
@@ -128,17 +129,6 @@ def end_conditions(name: str, domain: Domain) -> tuple[tree.Node, ...]:
         op = "<=" if domain.upper_closed or domain.kind == "integers" else "<"
         found.append(tree.Compare((letter, domain.upper.tree), (op,)))
     return tuple(found)
-
-
-def _replaced(domain: Domain, values: Mapping[str, tree.Node]) -> Domain:
-    """A domain whose ends mention replaced letters."""
-
-    def end(value: Expression | None) -> Expression | None:
-        if value is None or not free_letters(value.tree) & values.keys():
-            return value
-        return Expression(substitute(value.tree, values), value.text)
-
-    return replace(domain, lower=end(domain.lower), upper=end(domain.upper))
 
 
 def prepared(claim: ScalarClaim) -> ScalarClaim:

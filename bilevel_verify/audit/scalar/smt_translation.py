@@ -267,10 +267,8 @@ class Translation:
         z3 = self.z3
         if binder(node) is not None:
             raise Unsupported(f"a {node.function} over a range")
-        if node.function in ("log", "exp"):
-            return self.transcendental(node)
-        if node.function in BOUNDS:
-            return self.bounded(node)
+        if node.function in ("log", "exp") or node.function in BOUNDS:
+            return self.known_by_facts(node)
         arguments = [self.term(a) for a in node.arguments]
         match node.function:
             case "sqrt":
@@ -286,10 +284,8 @@ class Translation:
             case "sign":
                 zero = z3.If(arguments[0] < 0, self.number(Fraction(-1)), self.number(Fraction(0)))
                 return z3.If(arguments[0] > 0, self.number(Fraction(1)), zero)
-            case "floor":
-                return self.rounded(node, arguments[0], up=False)
-            case "ceil":
-                return self.rounded(node, arguments[0], up=True)
+            case "floor" | "ceil":
+                return self.rounded(node, arguments[0], up=node.function == "ceil")
         raise Unsupported(f"{node.function} is outside real arithmetic")
 
     def rounded(self, node: tree.Call, term: ExprRef, up: bool) -> object:
@@ -298,14 +294,18 @@ class Translation:
         self.add(*([value >= term, value < term + 1] if up else [value <= term, value > term - 1]))
         return value
 
-    def transcendental(self, node: tree.Call) -> ExprRef:
-        """``log`` and ``exp`` as fresh variables with their tangent bounds and their order among each other."""
-        z3, argument = self.z3, self.term(node.arguments[0])
-        known = (node.function, node.arguments[0])
-        if known in self.fresh:
-            return self.fresh[known]
-        value = self.auxiliary(known)
-        if node.function == "log":
+    def known_by_facts(self, node: tree.Call) -> ExprRef:
+        """A function's value as a fresh variable with what is true of it."""
+        argument, known = self.term(node.arguments[0]), (node.function, node.arguments[0])
+        if known not in self.fresh:
+            facts = self.bounded if node.function in BOUNDS else self.transcendental
+            facts(known, argument, self.auxiliary(known))
+        return self.fresh[known]
+
+    def transcendental(self, known: tuple[str, tree.Node], argument: ExprRef, value: ExprRef) -> None:
+        """Tangent bounds of ``log`` and ``exp``, and their order among each other."""
+        z3, function = self.z3, known[0]
+        if function == "log":
             self.add(argument > 0, value <= argument - 1, value * argument >= argument - 1)
         else:
             self.add(value > 0, value >= 1 + argument, z3.Implies(argument < 1, value * (1 - argument) <= 1))
@@ -313,8 +313,7 @@ class Translation:
             pairs = ((value, argument, variable, there), (variable, there, value, argument))
             for one, at, two, at_two in pairs:  # tangents at each other's places
                 log = (one - two) * at_two <= at - at_two
-                self.add(log if node.function == "log" else one >= two * (1 + at - at_two))
-        return value
+                self.add(log if function == "log" else one >= two * (1 + at - at_two))
 
     def ordered(self, known: tuple[str, tree.Node], argument: ExprRef, value: ExprRef) -> list[tuple[ExprRef, ExprRef]]:
         """Order an increasing function's value among its earlier ones; their arguments and values."""
@@ -327,20 +326,14 @@ class Translation:
                 earlier.append((there, variable))
         return earlier
 
-    def bounded(self, node: tree.Call) -> ExprRef:
-        """A function of the table of bounds as a fresh variable between them."""
-        z3, argument = self.z3, self.term(node.arguments[0])
-        known = (node.function, node.arguments[0])
-        if known in self.fresh:
-            return self.fresh[known]
-        value = self.auxiliary(known)
-        self.add(*[z3.Implies(guard, fact) for guard, fact in BOUNDS[node.function](argument, value)])
-        if node.function == "atan":
+    def bounded(self, known: tuple[str, tree.Node], argument: ExprRef, value: ExprRef) -> None:
+        """What the table of bounds says of a function."""
+        self.add(*[self.z3.Implies(guard, fact) for guard, fact in BOUNDS[known[0]](argument, value)])
+        if known[0] == "atan":
             pi = self.letter("pi")
             self.add(2 * value < pi, -2 * value < pi)
-        if node.function in INCREASING:  # with the facts above only: the root and the logarithm go other ways
+        if known[0] in INCREASING:  # with the facts above only: the root and the logarithm go other ways
             self.ordered(known, argument, value)
-        return value
 
     def point(self, model: ModelRef) -> dict[str, Fraction]:
         """Rational values of the letters in a model, irrational ones rounded to 20 digits."""
@@ -399,5 +392,4 @@ def _split_exponent(node: tree.Node) -> tuple[Fraction, list[tuple[str, Fraction
     form = linear_form(node)
     if form is None:
         raise Unsupported("an exponent that is not affine in the letters")
-    constant, coefficients = form
-    return constant, sorted(coefficients.items())
+    return form[0], sorted(form[1].items())

@@ -6,7 +6,8 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.cursor import Cursor
 from bilevel_verify.latex.grammar.expressions import expression, listed, no_place, whole
 from bilevel_verify.latex.source import symbols
-from bilevel_verify.latex.source.structure import Fence, Script, flat
+from bilevel_verify.latex.source.items import Fence, Script
+from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Value
 

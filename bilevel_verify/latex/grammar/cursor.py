@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bilevel_verify.errors import LatexError
 from bilevel_verify.latex.source import symbols
 from bilevel_verify.latex.source.atoms import upright
-from bilevel_verify.latex.source.structure import Environment, Fence, Group, Item, Macro
+from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro
 from bilevel_verify.latex.source.tokens import Source, Token
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bilevel_verify.latex.source.atoms import Atom
-from bilevel_verify.latex.source.structure import Item, flat
+from bilevel_verify.latex.source.items import Item
+from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.values import Kind
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import open_factor
 from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
-from bilevel_verify.latex.source.structure import Fence, Item, Script
+from bilevel_verify.latex.source.items import Fence, Item, Script
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Value
 

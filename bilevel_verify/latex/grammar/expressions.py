@@ -9,7 +9,8 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import free_letters
 from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
 from bilevel_verify.latex.grammar.doubts import no_open_remainder, no_script_in_brackets
-from bilevel_verify.latex.source.structure import Item, Macro, Script, flat
+from bilevel_verify.latex.source.items import Item, Macro, Script
+from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.symbols import FRACTIONS
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import LINES, ProductError, Value, added, negate, product, transposed

@@ -16,7 +16,8 @@ from bilevel_verify.latex.grammar.operators import operator
 from bilevel_verify.latex.grammar.sets import braces
 from bilevel_verify.latex.grammar.tables import cases, matrix
 from bilevel_verify.latex.source import symbols
-from bilevel_verify.latex.source.structure import Environment, Fence, Group, Item, Macro, Script, flat
+from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script
+from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import LINES, Kind, Value
 

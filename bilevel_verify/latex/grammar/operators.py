@@ -12,7 +12,8 @@ from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
 from bilevel_verify.latex.grammar.doubts import no_open_factor
 from bilevel_verify.latex.grammar.expressions import WIDE, expression, factor, term, whole
 from bilevel_verify.latex.grammar.sets import member
-from bilevel_verify.latex.source.structure import Fence, Item, Script, flat
+from bilevel_verify.latex.source.items import Fence, Item, Script
+from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Kind, Value
 

@@ -8,7 +8,8 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.brackets import from_to, until
 from bilevel_verify.latex.grammar.cursor import Cursor
 from bilevel_verify.latex.grammar.expressions import WIDE, expression, listed, whole
-from bilevel_verify.latex.source.structure import Fence, Item, Script, flat
+from bilevel_verify.latex.source.items import Fence, Item, Script
+from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Value
 

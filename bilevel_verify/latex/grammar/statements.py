@@ -12,7 +12,8 @@ from bilevel_verify.latex.grammar.expressions import expression
 from bilevel_verify.latex.grammar.sets import member
 from bilevel_verify.latex.grammar.tables import is_system
 from bilevel_verify.latex.source import symbols
-from bilevel_verify.latex.source.structure import Environment, Item, flat
+from bilevel_verify.latex.source.items import Environment, Item
+from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.statements import Goal, Relation, Statement
 

@@ -9,7 +9,7 @@ from bilevel_verify.latex.grammar.cursor import Cursor
 from bilevel_verify.latex.grammar.expressions import whole
 from bilevel_verify.latex.grammar.sets import relation
 from bilevel_verify.latex.source import symbols
-from bilevel_verify.latex.source.structure import Environment, Item
+from bilevel_verify.latex.source.items import Environment, Item
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Kind, Value
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bilevel_verify.latex.source import symbols
-from bilevel_verify.latex.source.structure import Group, Item, Macro, Script, flat
+from bilevel_verify.latex.source.items import Group, Item, Macro, Script
+from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.tokens import Source, Token
 
 SHORT = {"lambda": "lam", "epsilon": "eps", "Lambda": "Lam"}

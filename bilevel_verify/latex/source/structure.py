@@ -6,59 +6,11 @@ Fonts are written on the letters, spacing is gone, invisible braces are taken aw
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bilevel_verify.latex.source import symbols
+from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script
 from bilevel_verify.latex.source.tokens import Source, Token
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """``{...}`` that is an argument or carries a script."""
-
-    items: tuple[Item, ...]
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fence:
-    """``\\left( ... \\right)``; ``left`` and ``right`` are delimiters, "." is none."""
-
-    left: str
-    right: str
-    items: tuple[Item, ...]
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Environment:
-    """``\\begin{name} ... \\end{name}``."""
-
-    name: str
-    items: tuple[Item, ...]
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Macro:
-    """A command with its arguments, and ``[optional]``."""
-
-    name: str
-    arguments: tuple[Group, ...]
-    at: int
-    option: Group | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """``_{...}``, ``^{...}`` or primes (``kind`` "'", as many as ``items``)."""
-
-    kind: str
-    items: tuple[Item, ...]
-    at: int
-
-
-Item = Token | Group | Fence | Environment | Macro | Script
 
 
 def build(source: Source, tokens: list[Token]) -> list[Item]:

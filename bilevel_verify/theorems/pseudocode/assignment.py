@@ -8,12 +8,12 @@ only where no other assignment can have made the same entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 
-from bilevel_verify.language import tree
+from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.numbers.logic import logical
 from bilevel_verify.theorems import algorithm as script
@@ -21,19 +21,10 @@ from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.pseudocode.endless import MOST_PASSES
 from bilevel_verify.theorems.pseudocode.execution import ScriptFinding
 from bilevel_verify.theorems.pseudocode.feasible import Kept, followed
-from bilevel_verify.theorems.reading.fields import unparse
 from bilevel_verify.theorems.rewrite import free_letters
 
 Range = tuple[Fraction, bool]
 """The lower end of the range of a letter, and whether it belongs to the range."""
-
-HOLDS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +205,7 @@ class _Flow:
             case tree.Compare(operands=(one, other), operators=(op,)):
                 for pair, turned in (((one, other), 1), ((other, one), -1)):
                     if pair in self.orders:
-                        return HOLDS[op](Fraction(turned * self.orders[pair]), Fraction(0))
+                        return tree.HOLDS[op](Fraction(turned * self.orders[pair]), Fraction(0))
                 return self.ordered(one, op, other, state)
         return None
 
@@ -222,7 +213,7 @@ class _Flow:
         """A comparison by numbers, or by the lower ends of the ranges of the larger side."""
         left, right = _value(one, state.values), _value(other, state.values)
         if left is not None and right is not None:
-            return HOLDS[op](left, right)
+            return tree.HOLDS[op](left, right)
         least = self.lowest(other, state) if op in ("<", "<=") else None
         if left is None or least is None:
             return None
@@ -249,18 +240,18 @@ class _Flow:
         for name in sorted(free_letters(node) & self.names - state.known):
             self.report(name, f"'{name}'", statement)
         for entry in _entries(node):
-            if entry.base in state.known and unparse(entry) not in state.known and self.only_there(entry):
-                self.report(unparse(entry), f"{unparse(entry)}", statement)
+            if entry.base in state.known and to_text(entry) not in state.known and self.only_there(entry):
+                self.report(to_text(entry), f"{to_text(entry)}", statement)
 
     def report(self, key: str, shown: str, statement: script.Statement) -> None:
         self.found.setdefault(key, _finding(statement, shown, {}))
 
     def only_there(self, entry: tree.Index) -> bool:
         """Whether the entry is assigned by this text alone: other entries of the name have smaller or fixed indices."""
-        texts = [unparse(other) for other in self.entries if other.base == entry.base]
-        if unparse(entry) not in texts or not free_letters(tree.Tuple(entry.indices)) <= self.steady:
+        texts = [to_text(other) for other in self.entries if other.base == entry.base]
+        if to_text(entry) not in texts or not free_letters(tree.Tuple(entry.indices)) <= self.steady:
             return False
-        others = [o for o in self.entries if o.base == entry.base and unparse(o) != unparse(entry)]
+        others = [o for o in self.entries if o.base == entry.base and to_text(o) != to_text(entry)]
         return all(_earlier(other, entry) for other in others)
 
 
@@ -284,7 +275,7 @@ def _unsteady(assigns: Iterable[script.Assign]) -> set[str]:
 def _assigned(target: tree.Letter | tree.Index, state: State, value: Fraction | None) -> State:
     """The state after an assignment: entries whose index changes are other entries now."""
     if isinstance(target, tree.Index):
-        return replace(state, known=state.known | {target.base, unparse(target)})
+        return replace(state, known=state.known | {target.base, to_text(target)})
     kept = {key for key in state.known if "[" not in key or target.name not in _letters_of(key)}
     values = {name: number for name, number in state.values.items() if name != target.name}
     if value is not None:

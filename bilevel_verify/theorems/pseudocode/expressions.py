@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +19,15 @@ from bilevel_verify.theorems.pseudocode.numbers import (
     Field,
     LinearOperator,
     Value,
+    bits,
     is_array,
     is_exact,
     is_number,
     norm,
     pair,
+    rounded,
     same,
+    takes,
 )
 
 MAXIMAL_TERMS = 1_000_000
@@ -197,7 +199,7 @@ class Expressions:
 
     def bounded(self, value: Value) -> Value:
         """Exact numbers of at most ``MAXIMAL_BITS`` bits."""
-        if is_exact(value) and _bits(value) > MAXIMAL_BITS:
+        if is_exact(value) and bits(value) > MAXIMAL_BITS:
             raise Halt("budget", f"a number of more than {MAXIMAL_BITS} bits", self.line)
         return value
 
@@ -239,7 +241,7 @@ class Expressions:
         if base == 0 and exponent < 0:
             raise Halt("division by zero", "0 to a negative power", self.line)
         if is_exact(base) and isinstance(exponent, int):
-            if abs(base) not in (0, 1) and _bits(base) * abs(exponent) > 2 * MAXIMAL_BITS:
+            if abs(base) not in (0, 1) and bits(base) * abs(exponent) > 2 * MAXIMAL_BITS:
                 raise Halt("budget", f"a number of more than {MAXIMAL_BITS} bits", self.line)
             return Fraction(base) ** exponent if exponent < 0 else base**exponent
         if isinstance(exponent, int):
@@ -289,7 +291,7 @@ class Expressions:
         try:
             return function(*values)
         except TypeError:
-            if _takes(function, values):  # whatever else was wrong inside
+            if takes(function, values):  # whatever else was wrong inside
                 raise
             raise Halt("undefined", f"{name} does not take {len(values)} arguments", self.line) from None
 
@@ -322,7 +324,7 @@ class Expressions:
         self.reads = outer
         if is_array(value) or isinstance(value, bool) or not math.isfinite(value):
             raise Halt("non-integer index", f"the end of a range is {value}, not a number", self.line)
-        return _rounded(value, up)
+        return rounded(value, up)
 
     def over_range(self, node: tree.Call, index: str, lo: tree.Node, hi: tree.Node) -> Value:
         """A function over all integers between two ends."""
@@ -378,7 +380,7 @@ class Expressions:
         if name == "plus" and len(values) == 1:
             return values[0] if values[0] > 0 else 0
         if name in ("floor", "ceil") and len(values) == 1:
-            return _rounded(values[0], name == "ceil")
+            return rounded(values[0], name == "ceil")
         if name == "T" and len(values) == 1:
             if not is_array(values[0]):
                 raise Halt("undefined", "T is for matrices", self.line)
@@ -389,24 +391,3 @@ class Expressions:
             except (ValueError, ZeroDivisionError):
                 raise Halt("not a number", f"{name} of {values[0]}", self.line) from None
         raise Halt("unknown function", f"unknown function '{name}'", self.line)
-
-
-def _rounded(value: Value, up: bool) -> int:
-    whole: int = math.ceil(value) if up else math.floor(value)
-    return whole
-
-
-def _bits(value: Value) -> int:
-    parts = (value.numerator, value.denominator) if isinstance(value, Fraction) else (value,)
-    return max(int(part).bit_length() for part in parts)
-
-
-def _takes(function: Callable[..., Value], values: Sequence[Value]) -> bool:
-    """Whether a function takes so many arguments; one that does not say what it takes is believed to."""
-    try:
-        inspect.signature(function).bind(*values)
-    except TypeError:
-        return False
-    except ValueError:
-        return True
-    return True

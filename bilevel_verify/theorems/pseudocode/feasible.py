@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.language import tree
+from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.numbers.exact import Formula, compare
 from bilevel_verify.theorems import algorithm as script
@@ -24,7 +24,6 @@ from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.pseudocode.choices import numbers_to_try
 from bilevel_verify.theorems.pseudocode.endless import End, end_of
 from bilevel_verify.theorems.pseudocode.opaque import UNDEFINED, Opaque, Value, calls_own, least, leaves
-from bilevel_verify.theorems.reading.fields import unparse
 
 MOST_STEPS = 300
 MOST_WORK = 2500
@@ -387,7 +386,7 @@ class _Walk:
         entry = self.entry(node, path, bound)
         if entry is None or entry in path.entries or (node.base in self.given and entry[1][-1] <= 0):
             return
-        self.miss(node.base, unparse(node), path)
+        self.miss(node.base, to_text(node), path)
 
     def miss(self, name: str, shown: str, path: _Path) -> None:
         if path.possible:

@@ -6,6 +6,7 @@ everything that touches a real number becomes a number of the field.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -142,3 +143,26 @@ def same(left: Value, right: Value) -> bool:
     if is_array(left) or is_array(right):
         return is_array(left) and is_array(right) and left.shape == right.shape and bool(np.all(left == right))
     return bool(left == right)
+
+
+def rounded(value: Value, up: bool) -> int:
+    """The integer above or below."""
+    whole: int = math.ceil(value) if up else math.floor(value)
+    return whole
+
+
+def bits(value: Value) -> int:
+    """Size of an exact number: of its longer part."""
+    parts = (value.numerator, value.denominator) if isinstance(value, Fraction) else (value,)
+    return max(int(part).bit_length() for part in parts)
+
+
+def takes(function: Callable[..., Value], values: Sequence[Value]) -> bool:
+    """Whether a function takes so many arguments; one that does not say what it takes is believed to."""
+    try:
+        inspect.signature(function).bind(*values)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True

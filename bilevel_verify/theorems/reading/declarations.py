@@ -23,17 +23,9 @@ from bilevel_verify.theorems.card_parts import (
     Scope,
     Settings,
 )
-from bilevel_verify.theorems.reading.fields import (
-    Names,
-    Place,
-    Table,
-    chain_of,
-    condition,
-    domain_of,
-    expression,
-    names_of_scope,
-)
+from bilevel_verify.theorems.reading.fields import Names, Place, Table, names_of_scope
 from bilevel_verify.theorems.reading.from_print import display_of, read_links, read_value
+from bilevel_verify.theorems.reading.written import chain_of, condition, domain_of, expression
 from bilevel_verify.theorems.rewrite import free_letters, inline
 
 SIGNATURE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*\(([^()]*)\)\s*\Z")

@@ -8,12 +8,13 @@ for the relation itself.
 from __future__ import annotations
 
 from bilevel_verify.errors import CardError, LatexError
-from bilevel_verify.language import to_text, tree
+from bilevel_verify.language import tree
 from bilevel_verify.latex import Statement, read_latex
 from bilevel_verify.latex.read import FREE
 from bilevel_verify.latex.source.symbols import COMPARABLE
 from bilevel_verify.theorems.card_parts import Expression, Link
-from bilevel_verify.theorems.reading.fields import Names, Place, Table, check
+from bilevel_verify.theorems.reading.fields import Names, Place, Table
+from bilevel_verify.theorems.reading.written import check
 
 DISPLAYS = ("printed", "stated")
 
@@ -92,4 +93,4 @@ def _side(node: tree.Node, place: Place, names: Names, text: str) -> Expression:
         check(node, names, place, text)
     except CardError as error:
         raise CardError(f"{error}{_INSTEAD}") from None
-    return Expression(node, to_text(node))
+    return Expression.of(node)

@@ -30,9 +30,10 @@ from bilevel_verify.theorems.notation import notation_of, notation_table
 from bilevel_verify.theorems.prescribed import formulas_of
 from bilevel_verify.theorems.reading.declarations import Declarations, letters_of, read_definitions
 from bilevel_verify.theorems.reading.entries import ENTRY_READERS, read_statement
-from bilevel_verify.theorems.reading.fields import Names, Place, Table, domain_of, expression, place_named
+from bilevel_verify.theorems.reading.fields import Names, Place, Table, place_named
 from bilevel_verify.theorems.reading.ranges import check_ranges
 from bilevel_verify.theorems.reading.short import lines_of_ids, written_out
+from bilevel_verify.theorems.reading.written import domain_of, expression
 from bilevel_verify.theorems.rewrite import order_of
 from bilevel_verify.theorems.units.unit_form import unit_fault
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
@@ -77,6 +78,7 @@ class _Reader:
         self.top = Table(written_out(data, KINDS, self.place), self.place)
 
     def card(self, digest: str) -> Card:
+        """The card: letters and functions before what mentions them, entries after them, what concerns several last."""
         if "paper" not in self.top.data:
             raise self.place.fail("the table [paper] is missing")
         paper = Table(self.top.table("paper"), self.place.at("[paper]"))
@@ -152,6 +154,10 @@ class _Reader:
         return found
 
     def letters(self, units: Mapping[str, str], standing: str) -> dict[str, LetterSpec]:
+        """The declared letters; ``standing`` is where the paper prints ranges that have no origin of their own.
+
+        Their names are all known from the start, as ranges and defaults may mention letters that are declared later.
+        """
         tables = self.top.table("letters")
         found: dict[str, LetterSpec] = {}
         own: dict[str, dict[str, Any]] = {}

@@ -15,9 +15,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bilevel_verify.language import nearest
-from bilevel_verify.theorems.reading.fields import RELATION, Place
+from bilevel_verify.theorems.reading.fields import Place
 from bilevel_verify.theorems.reading.from_print import DISPLAYS
 from bilevel_verify.theorems.reading.variants import with_lines
+from bilevel_verify.theorems.reading.written import RELATION
 
 RANGE = re.compile(r"([A-Za-z]\w*) in (.+)\Z", re.DOTALL)
 DEFINED = re.compile(r"([A-Za-z]\w*(?:\([\w, ]+\))?) = (.+)\Z", re.DOTALL)

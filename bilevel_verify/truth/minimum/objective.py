@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -65,15 +66,36 @@ def _triple(derived: Derived, rows: int, dx: int) -> tuple[FloatArray, FloatArra
     return np.where(np.isfinite(value), value, np.inf), gradient, hessian
 
 
-class PhiObjective:
-    """phi."""
+class _OfPoints(ABC):
+    """What both functions of the truth at points share."""
 
-    def __init__(self, points: Points) -> None:
-        self.points = points
+    points: Points
 
     @property
     def dx(self) -> int:
         return self.points.model.dx
+
+    @abstractmethod
+    def _float(self, X: FloatArray) -> Derived:
+        """The function and its derivatives in floats."""
+
+    def float_values(self, X: FloatArray) -> FloatArray:
+        """Values (n,), infinite where there is none."""
+        with np.errstate(all="ignore"):
+            value = self._float(X).value
+        return np.where(np.isfinite(value), value, np.inf)
+
+    def floats(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Values (n,), gradients (n, dx), Hessians (n, dx, dx)."""
+        with np.errstate(all="ignore"):
+            return _triple(self._float(X), *X.shape)
+
+
+class PhiObjective(_OfPoints):
+    """phi."""
+
+    def __init__(self, points: Points) -> None:
+        self.points = points
 
     @property
     def cost(self) -> int:
@@ -103,17 +125,6 @@ class PhiObjective:
         Y = np.where(found.converged[:, None], found.y, np.nan)
         return Hyper(FLOATS, model, inputs, list(np.ascontiguousarray(Y.T)))
 
-    def float_values(self, X: FloatArray) -> FloatArray:
-        """phi (n,), infinite where it is not defined."""
-        with np.errstate(all="ignore"):
-            value = self._float(X).value
-        return np.where(np.isfinite(value), value, np.inf)
-
-    def floats(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """phi (n,), gradient (n, dx), Hessian (n, dx, dx)."""
-        with np.errstate(all="ignore"):
-            return _triple(self._float(X), *X.shape)
-
     def at(self, X: FloatArray) -> BoxHyper:
         """Enclosures at points."""
         return self.points.hyper(X)[0]
@@ -133,15 +144,11 @@ class PhiObjective:
         return fine if model.lower is None else fine & model.lower.continuous(over.z)
 
 
-class PenaltyObjective:
+class PenaltyObjective(_OfPoints):
     """``L*_lam`` for one exact lam."""
 
     def __init__(self, points: Points, lam: float) -> None:
         self.points, self.lam = points, float(lam)
-
-    @property
-    def dx(self) -> int:
-        return self.points.model.dx
 
     @property
     def cost(self) -> int:
@@ -164,17 +171,6 @@ class PenaltyObjective:
         Z = np.where(second.converged[:, None], second.y, np.nan)
         columns = [list(np.ascontiguousarray(a.T)) for a in (X, Y, Z)]
         return Penalty(FLOATS, self.points.model, lam, *columns)
-
-    def float_values(self, X: FloatArray) -> FloatArray:
-        """``L*_lam`` (n,), infinite where it is not defined."""
-        with np.errstate(all="ignore"):
-            value = self._float(X).value
-        return np.where(np.isfinite(value), value, np.inf)
-
-    def floats(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """``L*_lam`` (n,), gradient (n, dx), Hessian (n, dx, dx)."""
-        with np.errstate(all="ignore"):
-            return _triple(self._float(X), *X.shape)
 
     def at(self, X: FloatArray) -> BoxPenalty:
         """Enclosures at points."""

@@ -10,6 +10,7 @@ the right piece and the last step is exact up to rounding; for the ball there is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,8 +29,8 @@ from bilevel_verify.problems.feasible import (
     WholeSpace,
 )
 from bilevel_verify.truth.sets.convex import project_reduced
+from bilevel_verify.truth.sets.polyhedra import Reduced, describe, reduce
 from bilevel_verify.truth.sets.polyhedra import bounds as bounds
-from bilevel_verify.truth.sets.polyhedra import describe, reduce
 
 FloatArray = NDArray[np.float64]
 ROUNDING = 64 * float(np.finfo(float).eps)
@@ -83,8 +84,14 @@ def project(feasible: FeasibleSet, point: ArrayLike) -> FloatArray:
         case Isotonic():
             return _isotonic(v)
         case Intersection():
-            return project_reduced(reduce(describe(feasible, v.size)), v)
+            return project_reduced(_reduced(feasible, v.size), v)
     raise InputError(f"no projection onto {type(feasible).__name__} is known")
+
+
+@lru_cache(maxsize=32)
+def _reduced(feasible: Intersection, n: int) -> Reduced:
+    """The set as the solver takes it, two linear programs: once for all points that are projected onto it."""
+    return reduce(describe(feasible, n))
 
 
 def project_with_cut(feasible: FeasibleSet, point: ArrayLike, normal: ArrayLike, offset: float) -> Projection:

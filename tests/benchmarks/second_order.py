@@ -1,6 +1,6 @@
 """Studies of second-order methods in small: rates, the best snapshot length, many starts.
 
-    python -m bilevel_verify.experiments.second_order [rates best-m starts] [--out FOLDER]
+    python tests/benchmarks/second_order.py [rates best-m starts] [--out FOLDER]
 
 Every experiment returns the rows of a table; the command prints them and keeps them as text.
 """
@@ -14,14 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from second_order_runs import MINIMAX_RAMP, lmcn_letters, ramp_letters, start_cases
+
 from bilevel_verify.campaign.statistics import power_law
 from bilevel_verify.checks.judging.stationarity import second_order_point
-from bilevel_verify.experiments.second_order_runs import (
-    MINIMAX_RAMP,
-    lmcn_letters,
-    ramp_letters,
-    start_cases,
-)
 from bilevel_verify.methods.cost import cost_of, recommended_snapshot
 from bilevel_verify.problems import zoo
 from bilevel_verify.solving import solve

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bilevel_verify.campaign.builtin_job import starts_of
 from bilevel_verify.checks.claims.claims import all_claims
 from bilevel_verify.theorems.card import Card, Statement
 
@@ -56,14 +57,3 @@ def breadth(cells: Iterable[Mapping[str, Any]]) -> dict[str, Breadth]:
         if starts:
             found.setdefault(cell["statement"], Breadth()).starts.setdefault(name, set()).update(starts)
     return found
-
-
-def starts_of(x0: Any) -> list[tuple[float, ...] | None]:
-    """The starts of a job: none given (the problem's own), one, or several."""
-    if x0 is None:
-        return [None]
-    if isinstance(x0, int | float):
-        return [(float(x0),)]
-    if any(isinstance(entry, list | tuple) for entry in x0):
-        return [tuple(float(v) for v in start) for start in x0]
-    return [tuple(float(v) for v in x0)]

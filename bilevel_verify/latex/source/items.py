@@ -1,0 +1,56 @@
+"""Nested items of a formula's source: groups, fences, environments, macros with arguments, scripts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bilevel_verify.latex.source.tokens import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """``{...}`` that is an argument or carries a script."""
+
+    items: tuple[Item, ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """``\\left( ... \\right)``; ``left`` and ``right`` are delimiters, "." is none."""
+
+    left: str
+    right: str
+    items: tuple[Item, ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """``\\begin{name} ... \\end{name}``."""
+
+    name: str
+    items: tuple[Item, ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A command with its arguments, and ``[optional]``."""
+
+    name: str
+    arguments: tuple[Group, ...]
+    at: int
+    option: Group | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """``_{...}``, ``^{...}`` or primes (``kind`` "'", as many as ``items``)."""
+
+    kind: str
+    items: tuple[Item, ...]
+    at: int
+
+
+Item = Token | Group | Fence | Environment | Macro | Script
