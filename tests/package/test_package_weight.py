@@ -18,21 +18,16 @@ LONGEST = 400
 LONGER = {
     "bilevel_verify/constants/groups/part.py": 427,
     "bilevel_verify/constants/calculus/forms.py": 424,
-    "bilevel_verify/solving.py": 404,
-    "bilevel_verify/certificates/strategies.py": 401,
+    "bilevel_verify/solving.py": 414,
 }
 """Modules that have more lines, and how many."""
-LINES = 148_000
+LINES = 148_500
 """Lines of both packages together."""
 WIDEST = 8
-WIDE = 220
+WIDE = 221
 """Modules that import from more than eight others, inside functions and for types too."""
 STEPS = 39
-UNEXPLAINED = {
-    "bilevel_check/context.py": {"_of"},
-    "bilevel_verify/certificates/coq/inequalities.py": {"identity"},
-    "bilevel_verify/certificates/coq/trees.py": {"sum"},
-}
+UNEXPLAINED: dict[str, set[str]] = {}
 """Functions of more than 39 lines that do not say why."""
 
 
