@@ -26,6 +26,8 @@ FUNCTION_LIKE = frozenset("f g h F G \\varphi \\phi \\Phi \\psi \\Psi".split())
 
 APPLIED = frozenset({"E", "P", "O", *(rf"\{font}{{{x}}}" for font in ("mathbb", "mathcal", "mathrm") for x in "EPO")})
 """Expectations, probabilities and orders: without a declaration no bracket after one is a factor."""
+EXPECTATION = "expectation"
+"""A declared function of this name has its argument in square brackets, too, and is what its argument is."""
 EXPECTED = frozenset({"\\mathbb{E}", "\\mathbb{P}", "\\mathbb{V}"})
 """Nobody calls a number so: what stands after one is no factor."""
 
@@ -224,7 +226,8 @@ def application(cursor: Cursor, entry: Entry, name: str, kind: Kind, sub: tuple[
     index: list[tree.Node] = []
     if sub is not None:
         index = indices_of(cursor, entry, sub)
-    values = arguments(cursor)
+    expected = entry.name == EXPECTATION
+    values = arguments(cursor, "([" if expected else "(")
     if values is None:
         node = tree.Index(name, tuple(index), column=column) if index else tree.Letter(name, column=column)
         return Value(node, "function")
@@ -233,6 +236,7 @@ def application(cursor: Cursor, entry: Entry, name: str, kind: Kind, sub: tuple[
         raise cursor.error("arguments", f"{entry.display} takes {wanted} arguments, {len(values)} stand here", item)
     nodes = [value.node for value in values]
     nodes = [*nodes, *index] if "last" in entry.flags else [*index, *nodes]
+    kind = values[-1].kind if expected else kind
     return Value(tree.Call(name, tuple(nodes), column=column), kind)
 
 

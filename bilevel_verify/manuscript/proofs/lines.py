@@ -7,9 +7,10 @@ derived from lines holds only if they do; :func:`grounded` says which.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
@@ -66,7 +67,7 @@ def derived(paper: Paper, printed: Printed, known: Known) -> Derived | None:
     rules = rules_of(paper, printed.formula.statement)
     lines = lines_before(paper, printed)
     for written in (False, True):
-        question = _Question(paper, known, rules, lines, written)
+        question = _question(paper, known, rules, lines, written)
         try:
             found = question.answered(printed.relation)
         except (ValueError, RecursionError):
@@ -84,12 +85,26 @@ def difference(paper: Paper, printed: Printed, known: Known) -> str | None:
 
     None where a side is no such sum: sets, minimisers, blocks of matrices.
     """
-    question = _Question(paper, known, rules_of(paper, printed.formula.statement), lines_before(paper, printed), True)
+    question = _question(paper, known, rules_of(paper, printed.formula.statement), lines_before(paper, printed), True)
     try:
         rest = question.rest(printed.relation)
     except (ValueError, RecursionError):
         return None
     return None if rest is None else linear_key(rest).replace("{1*1} ", "").replace("{-1*1} ", "-")
+
+
+def _question(
+    paper: Paper,
+    known: Known,
+    rules: list[Rule],
+    lines: list[Printed],
+    written: bool,
+    assumed: tuple[Relation, ...] = (),
+) -> Question:
+    kind = partial(kind_of_node, paper)
+    return Question(
+        kind, paper.notation.indices, known, rules, lines, written, assumed, euclidean=paper.source.euclidean
+    )
 
 
 def _by_induction(
@@ -101,10 +116,10 @@ def _by_induction(
         zero = _at(relation, letter, tree.Number(Fraction(0)))
         after = _at(relation, letter, tree.Add((tree.Letter(letter), tree.Number(Fraction(1)))))
         try:
-            first = _Question(paper, known, rules, [], False).answered(zero)
+            first = _question(paper, known, rules, [], False).answered(zero)
             if first is None:
                 continue
-            step = _Question(paper, known, rules, lines, False, (relation,)).answered(after)
+            step = _question(paper, known, rules, lines, False, (relation,)).answered(after)
         except (ValueError, RecursionError):
             continue
         if step is not None:
@@ -171,25 +186,30 @@ def _objects(printed: Printed) -> set[tree.Node]:
     return {part for part in parts if isinstance(part, tree.Call | tree.Index)}
 
 
-class _Question:
-    """One relation with everything that may be used for it."""
+class Question:
+    """One relation with everything that may be used for it.
+
+    ``kind`` says of a tree whether it is a scalar, a vector, ...; ``indices`` are the running letters; ``seeds`` are
+    formulas whose objects rules are used for beside those of the relation.
+    """
 
     def __init__(
         self,
-        paper: Paper,
+        kind: Callable[[tree.Node], str],
+        indices: Iterable[str],
         known: Known,
         rules: list[Rule],
         lines: list[Printed],
         written: bool,
         assumed: tuple[Relation, ...] = (),
+        euclidean: bool = True,
+        seeds: tuple[tree.Node, ...] = (),
     ) -> None:
-        self.assumed = assumed
-        self.paper, self.known, self.rules, self.lines, self.written = paper, known, rules, lines, written
+        self.assumed, self.seeds = assumed, seeds
+        self.known, self.rules, self.lines, self.written = known, rules, lines, written
         self.arrays = False
-        ranges = dict.fromkeys(paper.notation.indices, WHOLE) | letter_ranges(rules) | dict(known.domains)
-        self.forms = Forms(
-            lambda node: kind_of_node(paper, node), ranges, euclidean=paper.source.euclidean, expand=written
-        )
+        ranges = dict.fromkeys(indices, WHOLE) | letter_ranges(rules) | dict(known.domains)
+        self.forms = Forms(kind, ranges, euclidean=euclidean, expand=written)
         self.forms.entry_sign = lambda node: entry_sign(rules, node, self.forms)
 
     def answered(self, relation: Relation) -> tuple[str, ...] | None:
@@ -281,7 +301,7 @@ class _Question:
         return None if self._undefined(self.forms.needs, ()) else ("words of vectors and matrices",)
 
     def _pool(self, relation: Relation) -> dict[tree.Node, None]:
-        nodes = [relation.left, relation.right]
+        nodes = [relation.left, relation.right, *self.seeds]
         nodes += [tidy(s) for r in self.lines for s in (r.relation.left, r.relation.right)]
         nodes += [tidy(s) for r in self.assumed for s in (r.left, r.right)]
         return dict.fromkeys(part for node in nodes for part in node.walk())

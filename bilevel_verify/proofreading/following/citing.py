@@ -1,0 +1,203 @@
+"""``By (3), D``: D is derived from exactly what is cited; where it does not follow, from which other relation it does.
+
+Told is a citation of which no step of D makes use, where D follows with one other numbered relation in its place, and
+without either of them does not. What needs no citation, and what is never derived, stays without a finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from bilevel_verify.language import tree
+from bilevel_verify.manuscript.comparing import Relation
+from bilevel_verify.manuscript.proofs.said import OPERATORS, Rule
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.following.asking import follows
+from bilevel_verify.proofreading.following.premises import premise_of, relations_in, spoken
+from bilevel_verify.proofreading.instances.scenes import Scene, scenes
+from bilevel_verify.proofreading.joints.carrying import LOWER, UPPER, to_text_of
+from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
+
+if TYPE_CHECKING:
+    from bilevel_verify.drafting.draft import Draft
+
+SPEAKS = re.compile(r"\b(?:similar\w*|analog\w*|same way|as in|like|proof of|instead|compare\w*|induction)\b", re.I)
+MOST_OTHERS, MOST_LINKS = 7, 5
+Formulas = tuple[Sentence, ...]
+
+
+def cited_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
+    """Every relation of a proof that is printed behind a citation."""
+    in_force = {id(passage): scene for passage, scene in scenes(paper, draft)}
+    for clause in clauses(paper):
+        if clause.passage.kind != "proof" or SPEAKS.search(clause.words):
+            continue
+        for place, printed in enumerate(clause.formulas):
+            said = clause.before(place)
+            start = said.rfind(HOLE, 0, said.rfind(HOLE)) if printed.read.formula.kind != "display" else 0
+            cited = _cited(paper, said[max(start, 0) :], printed)
+            steps = list(relations_in(printed, paper))
+            if cited and 0 < len(steps) <= MOST_LINKS and _is_result(printed, said):
+                step = _Step(paper, in_force[id(clause.passage)], clause, printed, steps, cited)
+                yield from step.judged()
+
+
+def _is_result(printed: Sentence, said: str) -> bool:
+    """A display, or a relation right after ``we have``, ``gives`` or the citation."""
+    if printed.read.formula.kind == "display":
+        return True
+    return re.search(r"(?:\b(?:have|get|obtain|gives?|yields?|is|that)|\))\s*,?\s*\Z", said) is not None
+
+
+def _cited(paper: Paper, said: str, printed: Sentence) -> dict[str, Formulas]:
+    """What words cite, by name: numbered relations and statements before a formula."""
+    n = printed.read.formula.n
+    found: dict[str, Formulas] = {f"({k})": (paper.numbered[k],) for k in numbered_in(said) if k in paper.numbered}
+    found |= {k: paper.stated[k].formulas for k in named_in(said) if k in paper.stated}
+    return {k: s for k, s in found.items() if s and printed not in s and s[0].read.formula.n < n}
+
+
+@dataclass
+class _Step:
+    """One printed result with what is cited for it; every question is asked once."""
+
+    paper: Paper
+    scene: Scene
+    clause: Clause
+    printed: Sentence
+    steps: list[Relation]
+    cited: dict[str, Formulas]
+    asked: dict[tuple[Relation, frozenset[str]], tuple[str, ...] | None] = field(default_factory=dict)
+    made: dict[str, tuple[Rule, ...]] = field(default_factory=dict)
+
+    def judged(self) -> Iterator[Judged]:
+        """A verdict for each thing that is cited."""
+        self.own = self.paper.stated.get(self.clause.passage.of)
+        self.near = {f"({k})": s for k, s in self.paper.before(self.printed).items() if s.unit == self.printed.unit}
+        for name in self.cited:
+            others = frozenset(self.cited) - {name}
+            joint = f"{name} in {to_text_of(self.printed)}"[:160]
+            if self._uses(name, others):
+                yield Judged("citation", self.printed.place, joint, "holds", "derived with it, and not without")
+                continue
+            meant = self._meant(name, others)
+            if meant:
+                yield self._told(name, meant, joint)
+            else:
+                yield Judged("citation", self.printed.place, joint, "undecided", "no derivation makes use of it")
+
+    def _uses(self, name: str, others: frozenset[str]) -> bool:
+        """Whether a step follows with a citation and not without it, the relations of the proof before it aside."""
+        near = frozenset(self.near) - {name}
+        for step in self.steps:
+            for rest in (others | near, others):
+                if self._follows(step, rest) is None and self._follows(step, rest | {name}) is not None:
+                    return True
+        return False
+
+    def _meant(self, name: str, others: frozenset[str]) -> str:
+        """The one relation with which all steps follow that do not follow without it; empty if there is none."""
+        for near in (frozenset(self.near) - {name}, frozenset[str]()):
+            rest = others | near
+            open_ = [step for step in self.steps if self._follows(step, rest) is None]
+            for other in self._candidates(name, rest) if open_ else ():
+                found = (self._follows(step, rest | {other}) for step in open_)
+                if all(f is not None and other in f for f in found) and self._consistent(rest | {other}):
+                    return other
+        return ""
+
+    def _consistent(self, names: frozenset[str]) -> bool:
+        """Whether the opposite of the steps does not follow, too: from a contradiction everything does."""
+        return all(self._follows(_opposite(step), names) is None for step in self.steps)
+
+    def _candidates(self, name: str, rest: frozenset[str]) -> list[str]:
+        """Other numbered relations before the result, the last first, about what the result is about."""
+        about = set().union(*(_subjects(s) for r in self.steps for s in (r.left, r.right)))
+        goals = self._conclusions()
+        found = [
+            f"({k})" for k, s in self.paper.before(self.printed).items()
+            if f"({k})" not in rest | {name} and s not in goals and s not in self.cited[name]
+            and about & set().union(*(_subjects(node) for node in s.nodes()))
+        ]  # fmt: skip
+        return found[::-1][:MOST_OTHERS]
+
+    def _conclusions(self) -> list[Sentence]:
+        """What the statement of the proof concludes: its last display and what stands behind it."""
+        shown = [s for s in (self.own.formulas if self.own else ()) if s.read.formula.kind == "display"]
+        last = shown[-1].read.formula.n if shown else 0
+        return [s for s in (self.own.formulas if self.own else ()) if shown and s.read.formula.n >= last]
+
+    def _follows(self, step: Relation, names: frozenset[str]) -> tuple[str, ...] | None:
+        key = step, names
+        if key not in self.asked:
+            cited = [rule for name in sorted(names) for rule in self._rules(name)]
+            self.asked[key] = follows(self.scene, step, self._background(), cited)
+        return self.asked[key]
+
+    def _rules(self, name: str) -> tuple[Rule, ...]:
+        if name not in self.made:
+            formulas = self.cited.get(name) or (self.paper.numbered[name[1:-1]],)
+            own = [rule for s in formulas for rule in premise_of(self.paper, self.scene, s, name).rules]
+            self.made[name] = tuple(own)
+        return self.made[name]
+
+    def _background(self) -> tuple[Rule, ...]:
+        """What nobody cites: definitions, lines of algorithms, hypotheses, unnumbered relations of the proof."""
+        if "" not in self.made:
+            found = list(spoken(self.paper, self.scene))
+            goals = self._conclusions()
+            for passage in self.paper.passages:
+                for s in passage.formulas:
+                    if s.read.formula.n < self.printed.read.formula.n and s not in goals and self._is_given(passage, s):
+                        rules = premise_of(self.paper, self.scene, s, f"the text at {s.place}").rules
+                        algorithm = passage.kind == "algorithm"
+                        found += [r for r in rules if (not algorithm or r.relation.op == "==") and not self._put(r)]
+            values: dict[tree.Node, set[tree.Node]] = {}
+            for rule in found:
+                values.setdefault(rule.relation.left, set()).update(
+                    {rule.relation.right} if rule.relation.op == "==" else ()
+                )
+            # what two branches of an algorithm set to different values is neither
+            found = [r for r in found if r.relation.op != "==" or len(values[r.relation.left]) == 1]
+            self.made[""] = tuple(found)
+        return self.made[""]
+
+    def _put(self, rule: Rule) -> bool:
+        """Whether an equation names a point for which another relation is used: ``with x = x[k]``."""
+        left = rule.relation.left
+        return rule.relation.op == "==" and isinstance(left, tree.Letter) and self.scene.kind(left) != "scalar"
+
+    def _is_given(self, passage: Passage, sentence: Sentence) -> bool:
+        if sentence.read.formula.number:
+            return False
+        if passage is self.clause.passage or passage is self.own:
+            return True
+        return passage.kind not in ("proof", *PROMISES)
+
+    def _told(self, name: str, meant: str, joint: str) -> Judged:
+        title = f"{name} is cited for this, which does not follow with it; with {meant} in its place it does"
+        formulas = {n: self.cited.get(n) or (self.paper.numbered[n[1:-1]],) for n in (name, meant)}
+        evidence = (*(f"{n}: {to_text_of(s)}" for n, held in formulas.items() for s in held if s.read.statements),
+                    f"the step: {to_text_of(self.printed)}")  # fmt: skip
+        defect = Defect("citation", self.printed.place, title, "wording", self.printed.latex, evidence,
+                        unit=self.printed.unit)  # fmt: skip
+        return Judged("citation", self.printed.place, joint, "refuted", title, defect)
+
+
+def _opposite(step: Relation) -> Relation:
+    """What contradicts a step, with 1 between the sides."""
+    more = tree.Add((step.left, tree.Number(Fraction(-1 if step.op in UPPER else 1))))
+    return Relation(more, ">=" if step.op in UPPER else "<=" if step.op in LOWER else "==", step.right)
+
+
+def _subjects(node: tree.Node) -> set[str]:
+    """Functions and sequences in a formula; without any its letters."""
+    parts = list(node.walk())
+    calls = {p.function.removeprefix("grad_") for p in parts if isinstance(p, tree.Call)} - OPERATORS
+    return (calls | {p.base for p in parts if isinstance(p, tree.Index)}) or tree.letters(node)
