@@ -123,8 +123,12 @@ def _report(key: str, paper: Paper | None, algorithms: list[Algorithm], missing:
     found = [defect for kind in PRINT for defect in kind(paper)] if paper is not None else []
     found += [defect for algorithm in algorithms for defect in algorithm_defects(algorithm)]
     found += (
-        [*count_defects(paper, algorithms), *turned_defects(paper, algorithms), *consistency_defects(paper),
-         *branch_defects(paper, algorithms)]
+        [
+            *count_defects(paper, algorithms),
+            *turned_defects(paper, algorithms),
+            *consistency_defects(paper),
+            *branch_defects(paper, algorithms),
+        ]
         if paper is not None
         else []
     )

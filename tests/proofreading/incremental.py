@@ -152,7 +152,8 @@ def remembering() -> Iterator[None]:
     for module in [m for n, m in sys.modules.items() if n.startswith("bilevel_verify") and hasattr(m, "read_latex")]:
         if module.read_latex is read_latex:
             patched.append((module, "read_latex", _read(read_latex)))
-    patched += [(asking, "derived_from", _follows(asking.derived_from)), (links, "_judged", _link(links._judged)), (nearly, "Step", _Step),
+    patched += [(asking, "derived_from", _follows(asking.derived_from))]
+    patched += [(links, "_judged", _link(links._judged)), (nearly, "Step", _Step),
                 (report, "algorithm_defects", _paths(report.algorithm_defects))]  # fmt: skip
     before = [(place, name, getattr(place, name)) for place, name, _ in patched]
     for place, name, new in patched:

@@ -10,7 +10,6 @@ from bilevel_verify.latex.source.structure import Fence, Script, flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Value
 
-
 CLOSED = {"(": ")", "[": "]"}
 
 

@@ -19,7 +19,7 @@ from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.opaque import kind_of_node
 from bilevel_verify.manuscript.proofs import polynomials as p
 from bilevel_verify.manuscript.proofs.atoms import ANY, NONNEGATIVE, POSITIVE
-from bilevel_verify.manuscript.proofs.deriving import Derivation, derive
+from bilevel_verify.manuscript.proofs.deriving import MOST_COLUMNS, Derivation, derive
 from bilevel_verify.manuscript.proofs.facts import Fact, atoms_of, facts_about
 from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.polynomials import Polynomial
@@ -40,6 +40,8 @@ LOEWNER = ("psd>=", "psd<=")
 WEYL = "M >= -norm(M) I"
 HYPOTHESIS = "the hypothesis of the induction"
 ROUNDS = 3
+FEW_NORMS = 8
+"""Norms that are added up where a question is asked in a hurry."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,8 @@ class Question:
     """One relation with everything that may be used for it.
 
     ``kind`` says of a tree whether it is a scalar, a vector, ...; ``indices`` are the running letters; ``seeds`` are
-    formulas whose objects rules are used for beside those of the relation.
+    formulas whose objects rules are used for beside those of the relation; ``most`` is how many multiples of facts
+    are combined.
     """
 
     def __init__(
@@ -204,8 +207,9 @@ class Question:
         assumed: tuple[Relation, ...] = (),
         euclidean: bool = True,
         seeds: tuple[tree.Node, ...] = (),
+        most: int = MOST_COLUMNS,
     ) -> None:
-        self.assumed, self.seeds = assumed, seeds
+        self.assumed, self.seeds, self.most = assumed, seeds, most
         self.known, self.rules, self.lines, self.written = known, rules, lines, written
         self.arrays = False
         ranges = dict.fromkeys(indices, WHOLE) | letter_ranges(rules) | dict(known.domains)
@@ -271,12 +275,12 @@ class Question:
 
     def _shown(self, goal: Polynomial, op: str, facts: list[Fact]) -> tuple[str, ...] | None:
         if op != "==":
-            found = derive(goal, facts, self.forms, op in ("<", ">")) if goal or op in ("<=", ">=") else None
+            found = derive(goal, facts, self.forms, op in ("<", ">"), self.most) if goal or op in ("<=", ">=") else None
             return None if found is None else found.sources
         ways: list[Derivation] = []
         for sign in (Fraction(1), Fraction(-1)):
             if goal:
-                way = derive(p.plus({}, goal, sign), facts, self.forms)
+                way = derive(p.plus({}, goal, sign), facts, self.forms, most=self.most)
                 if way is None:
                     return None
                 ways.append(way)
@@ -376,7 +380,8 @@ class Question:
             kept += self._defined(used)
             used |= {a for f in kept for a in atoms_of(f.value)}
         shown = tuple(dict.fromkeys(m for q in (goal, *(f.value for f in kept)) for m in q))
-        return [*kept, *facts_about(self.forms, atoms_of(goal, *(f.value for f in kept)), shown)]
+        few = None if self.most >= MOST_COLUMNS else FEW_NORMS
+        return [*kept, *facts_about(self.forms, atoms_of(goal, *(f.value for f in kept)), shown, few)]
 
     def _defined(self, used: set[str]) -> list[Fact]:
         """Letters that the paper defines, and the ends of the ranges of letters."""

@@ -67,7 +67,8 @@ class _Walk:
         self.bases = {t.base for t in entries} - _drawn_as_a_whole(program)
         fixed = {(t.base, whole(t.indices[-1])) for t in entries if t.base in self.bases}
         self.lowest = {b: min((n for base, n in fixed if base == b and n is not None), default=0) for b in self.bases}
-        self.lowest |= {b: max(n, 1) for b, n in self.lowest.items() if b in given}
+        first = max([whole(s.start) or 0 for s in program.walk() if isinstance(s, script.For)], default=0)
+        self.lowest |= {b: max(n, 1 + first) for b, n in self.lowest.items() if b in given}
         self.start = dict.fromkeys(_sizes(program, whole_letters(program)) - self.letters, size)
         self.found: dict[tuple[str, str], Missed] = {}
         self.line = ""

@@ -21,7 +21,7 @@ from bilevel_verify.theorems.rewrite import free_letters, substitute
 ZERO = tree.Number(Fraction(0))
 WEAK = Domain("[0, oo)", "interval", Expression(ZERO, "0"), None, True, False)
 STRICT = Domain("(0, oo)", "interval", Expression(ZERO, "0"), None, False, False)
-MOST_RULES, MOST_POINTS = 300, 36
+MOST_RULES, MOST_POINTS, MOST_COLUMNS = 300, 36, 300
 
 
 def follows(
@@ -36,9 +36,7 @@ def follows(
     return None
 
 
-def _either_sign(
-    scene: Scene, relation: Relation, rules: list[Rule], seeds: list[Rule]
-) -> tuple[str, ...] | None:
+def _either_sign(scene: Scene, relation: Relation, rules: list[Rule], seeds: list[Rule]) -> tuple[str, ...] | None:
     """A derivation; of a bound of an absolute value two."""
     match relation.left:
         case tree.Call(function="abs", arguments=(inner,)) if relation.op in ("<=", "<"):
@@ -71,7 +69,7 @@ def derived_from(
 ) -> tuple[str, ...] | None:
     """Sources of a derivation, without the print: kinds, running letters, what is known, rules, and their objects."""
     for written in (False, True):
-        question = Question(kind, indices, known, given, [], written, seeds=nodes)
+        question = Question(kind, indices, known, given, [], written, seeds=nodes, most=MOST_COLUMNS)
         try:
             found = question.answered(relation)
         except (ValueError, RecursionError, OverflowError, ZeroDivisionError):
@@ -122,13 +120,12 @@ def _known(scene: Scene, relation: Relation) -> Known:
     domains: dict[str, Domain] = {}
     where: list[tree.Node] = []
     for one in scene.where:
-        if len(one.operators) == 1 and isinstance(one.operands[0], tree.Letter) and tree.is_zero(one.operands[1]):
-            if one.operators[0] in (">", ">="):
-                strict = one.operators[0] == ">"
-                old = domains.get(one.operands[0].name)
-                domains[one.operands[0].name] = STRICT if strict or old is STRICT else WEAK
-                continue
-        where += _pairs(one)
+        signed = one.operators in ((">",), (">=",)) and tree.is_zero(one.operands[1])
+        if signed and isinstance(one.operands[0], tree.Letter):
+            name, strict = one.operands[0].name, one.operators == (">",)
+            domains[name] = STRICT if strict or domains.get(name) is STRICT else WEAK
+        else:
+            where += _pairs(one)
     for one in scene.where:  # 0 < a <= b: b is positive, too; K >= 1
         for pair in _pairs(one):
             low, high = pair.operands if pair.operators[0] in ("<", "<=") else pair.operands[::-1]
@@ -161,9 +158,9 @@ def _text_equations(scene: Scene) -> dict[str, tree.Node]:
     for passage in scene.paper.passages:
         for chain in (c for s in passage.formulas for c in s.chains() if passage.kind not in ("proof", *PROMISES)):
             words = [r.word for r in chain.relations]
-            if words in (["=="], [":="]) and isinstance(chain.members[0], tree.Letter) and plain(chain.members[1]):
-                if scene.kind(chain.members[0]) == "scalar":
-                    found.setdefault(chain.members[0].name, set()).add(chain.members[1])
+            left = chain.members[0] if words in (["=="], [":="]) and plain(chain.members[1]) else None
+            if isinstance(left, tree.Letter) and scene.kind(left) == "scalar":
+                found.setdefault(left.name, set()).add(chain.members[1])
     return {n: next(iter(v)) for n, v in found.items() if len(v) == 1}
 
 
@@ -173,9 +170,11 @@ def _positive(scene: Scene) -> Iterator[str]:
         for chain in (c for s in passage.formulas for c in s.chains() if passage.kind not in ("proof", *PROMISES)):
             for left, relation, right in chain.links():
                 low, high = (left, right) if relation.word in ("<", "<=") else (right, left)
-                if relation.word in ("<", ">", "<=", ">=") and isinstance(high, tree.Letter):
-                    if isinstance(low, tree.Number) and (low.value > 0 or (not low.value and len(relation.word) == 1)):
-                        yield high.name
+                if relation.word not in ("<", ">", "<=", ">=") or not isinstance(low, tree.Number):
+                    continue
+                above = low.value > 0 or (not low.value and len(relation.word) == 1)
+                if above and isinstance(high, tree.Letter):
+                    yield high.name
     for part in scene.paper.parts:  # what a paper divides by, and takes roots of, is positive
         under = part.denominator if isinstance(part, tree.Divide) else None
         for inner in under.walk() if under is not None else ():

@@ -10,14 +10,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from bilevel_verify.language import tree
+from bilevel_verify.language import to_text, tree
 from bilevel_verify.manuscript.comparing import Relation
-from bilevel_verify.manuscript.proofs.said import OPERATORS, Rule
+from bilevel_verify.manuscript.proofs.said import OPERATORS, Rule, tidy
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.following.asking import follows
 from bilevel_verify.proofreading.following.premises import premise_of, relations_in, spoken
+from bilevel_verify.proofreading.following.sharper import at_most, changed, is_exact
 from bilevel_verify.proofreading.instances.scenes import Scene, scenes
 from bilevel_verify.proofreading.joints.carrying import LOWER, UPPER, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
@@ -28,13 +30,16 @@ if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
 
 SPEAKS = re.compile(r"\b(?:similar\w*|analog\w*|same way|as in|like|proof of|instead|compare\w*|induction)\b", re.I)
-MOST_OTHERS, MOST_LINKS = 7, 5
+MOST_OTHERS, MOST_LINKS, MOST_NODES = 7, 5, 140
+MOST_QUESTIONS = 600
+"""Questions about one paper: some tens of seconds; what is left over then stays undecided."""
 Formulas = tuple[Sentence, ...]
 
 
 def cited_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Every relation of a proof that is printed behind a citation."""
     in_force = {id(passage): scene for passage, scene in scenes(paper, draft)}
+    budget = Budget(MOST_QUESTIONS)
     for clause in clauses(paper):
         if clause.passage.kind != "proof" or SPEAKS.search(clause.words):
             continue
@@ -43,9 +48,12 @@ def cited_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
             start = said.rfind(HOLE, 0, said.rfind(HOLE)) if printed.read.formula.kind != "display" else 0
             cited = _cited(paper, said[max(start, 0) :], printed)
             steps = list(relations_in(printed, paper))
-            if cited and 0 < len(steps) <= MOST_LINKS and _is_result(printed, said):
-                step = _Step(paper, in_force[id(clause.passage)], clause, printed, steps, cited)
-                yield from step.judged()
+            if cited and 0 < len(steps) <= MOST_LINKS and _is_result(printed, said) and _is_short(steps):
+                step = _Step(paper, in_force[id(clause.passage)], clause, printed, steps, cited, budget)
+                found = list(step.judged())
+                yield from found
+                if not any(j.verdict == "refuted" for j in found):
+                    yield from step.sharper()
 
 
 def _is_result(printed: Sentence, said: str) -> bool:
@@ -64,6 +72,18 @@ def _cited(paper: Paper, said: str, printed: Sentence) -> dict[str, Formulas]:
 
 
 @dataclass
+class Budget:
+    """How many questions about a paper may still be asked."""
+
+    left: int
+
+
+def _is_short(steps: list[Relation]) -> bool:
+    sides = (side for step in steps for side in (step.left, step.right))
+    return all(sum(1 for _ in islice(side.walk(), MOST_NODES + 1)) <= MOST_NODES for side in sides)
+
+
+@dataclass
 class _Step:
     """One printed result with what is cited for it; every question is asked once."""
 
@@ -73,6 +93,7 @@ class _Step:
     printed: Sentence
     steps: list[Relation]
     cited: dict[str, Formulas]
+    budget: Budget
     asked: dict[tuple[Relation, frozenset[str]], tuple[str, ...] | None] = field(default_factory=dict)
     made: dict[str, tuple[Rule, ...]] = field(default_factory=dict)
 
@@ -91,6 +112,36 @@ class _Step:
                 yield self._told(name, meant, joint)
             else:
                 yield Judged("citation", self.printed.place, joint, "undecided", "no derivation makes use of it")
+
+    def sharper(self) -> Iterator[Judged]:
+        """Bounds that say more than what is cited gives, and with one small change exactly that."""
+        names = frozenset(self.cited) | frozenset(self.near)
+        for step in self.steps:
+            if step.op not in (*UPPER, *LOWER) or self._follows(step, names) is not None:
+                continue
+            cited = [rule for name in sorted(names) for rule in self._rules(name)]
+            named = [rule for rule in self._background() if rule.relation.op == "=="]
+            upper = step.op in UPPER
+            if upper and follows(self.scene, tidied(at_most(step)), named, cited) is None:
+                continue
+            for old, new, other in changed(step):
+                self.budget.left -= 1
+                if self.budget.left < 0:
+                    return
+                if is_exact(follows(self.scene, tidied(other), named, cited), names) and self._consistent(names):
+                    yield self._sharper(step, old, new)
+                    return
+
+    def _sharper(self, step: Relation, old: tree.Node, new: tree.Node) -> Judged:
+        names = ", ".join(self.cited)
+        place = f"with {to_text(tidy(new))} in the place of {to_text(old)}"
+        title = f"{names} does not give this as it is printed; {place} it is what comes out"
+        evidence = (*(f"{n}: {to_text_of(s)}" for n, held in self.cited.items() for s in held if s.read.statements),
+                    f"the step: {to_text(step.left)} {step.op} {to_text(step.right)}")  # fmt: skip
+        defect = Defect("total", self.printed.place, title, "changes a constant or a rate", self.printed.latex,
+                        evidence, f"sharper {self.printed.place}", self.printed.unit)  # fmt: skip
+        return Judged("total", self.printed.place, f"{names} and {to_text_of(self.printed)}"[:160], "refuted", title,
+                      defect)  # fmt: skip
 
     def _uses(self, name: str, others: frozenset[str]) -> bool:
         """Whether a step follows with a citation and not without it, the relations of the proof before it aside."""
@@ -114,7 +165,8 @@ class _Step:
 
     def _consistent(self, names: frozenset[str]) -> bool:
         """Whether the opposite of the steps does not follow, too: from a contradiction everything does."""
-        return all(self._follows(_opposite(step), names) is None for step in self.steps)
+        free = all(self._follows(_opposite(step), names) is None for step in self.steps)
+        return free and self.budget.left >= 0
 
     def _candidates(self, name: str, rest: frozenset[str]) -> list[str]:
         """Other numbered relations before the result, the last first, about what the result is about."""
@@ -137,7 +189,9 @@ class _Step:
         key = step, names
         if key not in self.asked:
             cited = [rule for name in sorted(names) for rule in self._rules(name)]
-            self.asked[key] = follows(self.scene, step, self._background(), cited)
+            self.budget.left -= 1
+            asks = self.budget.left >= 0
+            self.asked[key] = follows(self.scene, step, self._background(), cited) if asks else None
         return self.asked[key]
 
     def _rules(self, name: str) -> tuple[Rule, ...]:
@@ -188,6 +242,11 @@ class _Step:
         defect = Defect("citation", self.printed.place, title, "wording", self.printed.latex, evidence,
                         unit=self.printed.unit)  # fmt: skip
         return Judged("citation", self.printed.place, joint, "refuted", title, defect)
+
+
+def tidied(step: Relation) -> Relation:
+    """A step with its indices in one form."""
+    return Relation(tidy(step.left), step.op, tidy(step.right))
 
 
 def _opposite(step: Relation) -> Relation:

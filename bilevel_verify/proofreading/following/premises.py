@@ -104,7 +104,9 @@ def _smooth(one: Relation) -> Iterator[Relation]:
 
 def spoken(paper: Paper, scene: Scene) -> Iterator[Rule]:
     """What words say: a function is convex, or bounded below by a number."""
-    points = sorted(e.name for e in paper.notation.entries if e.role == "letter" and len(e.name) == 1 and _is_point(scene, e.name))
+    points = sorted(
+        e.name for e in paper.notation.entries if e.role == "letter" and len(e.name) == 1 and _is_point(scene, e.name)
+    )
     if len(points) < 2:
         points = ["point_a", "point_b"]
     x, y = (tree.Letter(n) for n in points[:2])

@@ -137,7 +137,7 @@ def _numbers(node: tree.Node) -> bool:
 
 
 def _mended(scene: Scene, own: Scene, link: Link) -> str:
-    """A hypothesis of the statement, times a factor, with which a link holds everywhere, and with equality somewhere."""
+    """A hypothesis of the statement times a factor with which a link holds everywhere, and is sharp somewhere."""
     for factor in FACTORS:
         for condition in own.where:
             if condition in scene.where and len(condition.operators) == 1 and not is_sign(condition):

@@ -97,7 +97,9 @@ def _amounts(paper: Paper, ties: Ties) -> Iterator[Judged]:
         joint = f"{to_text_of(alone[0])} in {passage.name} and what its proof ends with"
         if difference is None:
             yield Judged("total", alone[0].place, joint, "holds")
-        elif want.terms.keys() == got.terms.keys() and len([m for m in want.terms if want.terms[m] != got.terms[m]]) == 1:
+        elif (
+            want.terms.keys() == got.terms.keys() and len([m for m in want.terms if want.terms[m] != got.terms[m]]) == 1
+        ):
             yield _defect(passage.name, "the amount", alone[0], proof[-1], joint, difference[1], want, got)
 
 
