@@ -38,9 +38,7 @@ def atoms_of(*every: Polynomial) -> list[str]:
     return list(dict.fromkeys(name for one in every for monomial in one for name, _ in monomial))
 
 
-def facts_about(
-    forms: Forms, names: list[str], goal: tuple[Monomial, ...], most: int | None = None
-) -> Iterator[Fact]:
+def facts_about(forms: Forms, names: list[str], goal: tuple[Monomial, ...], most: int | None = None) -> Iterator[Fact]:
     """Relations between the atoms ``names``; ``goal`` are the products that occur, whose norms are multiplied.
 
     ``most`` is how many norms the triangle inequality is used for (None: all).

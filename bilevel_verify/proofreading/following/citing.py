@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.manuscript.comparing import Relation
@@ -19,7 +19,7 @@ from bilevel_verify.manuscript.proofs.said import OPERATORS, Rule, tidy
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.following.asking import follows
 from bilevel_verify.proofreading.following.premises import premise_of, relations_in, spoken
-from bilevel_verify.proofreading.following.sharper import at_most, changed, is_exact
+from bilevel_verify.proofreading.following.sharper import changed, is_exact
 from bilevel_verify.proofreading.instances.scenes import Scene, scenes
 from bilevel_verify.proofreading.joints.carrying import LOWER, UPPER, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
@@ -30,10 +30,15 @@ if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
 
 SPEAKS = re.compile(r"\b(?:similar\w*|analog\w*|same way|as in|like|proof of|instead|compare\w*|induction)\b", re.I)
-MOST_OTHERS, MOST_LINKS, MOST_NODES = 7, 5, 140
-MOST_QUESTIONS = 600
+MOST_OTHERS, MOST_LINKS, MOST_NODES = 6, 5, 140
+MOST_QUESTIONS = 400
 """Questions about one paper: some tens of seconds; what is left over then stays undecided."""
+GIVES = re.compile(
+    r"\b(?:gives?|yields?|proves?|is|get|obtain)\s+(?:the\s+(?:lemma|theorem|corollary|proposition|claim|result)\b|\((\d+[a-z]?)\))"
+)
 Formulas = tuple[Sentence, ...]
+Result: TypeAlias = tuple[Sentence, dict[str, Formulas], int]
+"""A formula, what is cited for it, and the number of the formula before which everything is known."""
 
 
 def cited_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
@@ -43,17 +48,40 @@ def cited_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     for clause in clauses(paper):
         if clause.passage.kind != "proof" or SPEAKS.search(clause.words):
             continue
-        for place, printed in enumerate(clause.formulas):
-            said = clause.before(place)
-            start = said.rfind(HOLE, 0, said.rfind(HOLE)) if printed.read.formula.kind != "display" else 0
-            cited = _cited(paper, said[max(start, 0) :], printed)
+        for printed, cited, at in (*_printed(paper, clause), *_goal(paper, clause)):
             steps = list(relations_in(printed, paper))
-            if cited and 0 < len(steps) <= MOST_LINKS and _is_result(printed, said) and _is_short(steps):
-                step = _Step(paper, in_force[id(clause.passage)], clause, printed, steps, cited, budget)
+            if cited and 0 < len(steps) <= MOST_LINKS and _is_short(steps):
+                step = _Step(paper, in_force[id(clause.passage)], clause, printed, steps, cited, at, budget)
                 found = list(step.judged())
                 yield from found
                 if not any(j.verdict == "refuted" for j in found):
                     yield from step.sharper()
+
+
+def _printed(paper: Paper, clause: Clause) -> Iterator[Result]:
+    """Relations of a sentence behind what it cites."""
+    for place, printed in enumerate(clause.formulas):
+        said, n = clause.before(place), printed.read.formula.n
+        start = said.rfind(HOLE, 0, said.rfind(HOLE)) if printed.read.formula.kind != "display" else 0
+        if _is_result(printed, said):
+            yield printed, _cited(paper, said[max(start, 0) :], printed, n), n
+
+
+def _goal(paper: Paper, clause: Clause) -> Iterator[Result]:
+    """``Dividing (4) by L gives (3)``: what the statement concludes, from what stands in its proof so far."""
+    said = GIVES.search(clause.words)
+    own = paper.stated.get(clause.passage.of)
+    if said is None or own is None:
+        return
+    shown = [s for s in own.formulas if s.read.formula.kind == "display"]
+    meant = [s for s in shown if said[1] is not None and s.read.formula.number == said[1]]
+    goal = meant[0] if meant else shown[0] if len(shown) == 1 and said[1] is None else None
+    if goal is None or any(f.read.formula.kind == "display" for f in clause.formulas):
+        return
+    words = " ".join(clause.passage.words.replace(HOLE, f" {HOLE} ").split())
+    ahead = clause.passage.formulas[: words[: max(words.find(clause.words), 0)].count(HOLE)]
+    at = (ahead or clause.passage.formulas or (goal,))[-1].read.formula.n + 1
+    yield goal, _cited(paper, clause.words[: said.start()], goal, at), at
 
 
 def _is_result(printed: Sentence, said: str) -> bool:
@@ -63,9 +91,8 @@ def _is_result(printed: Sentence, said: str) -> bool:
     return re.search(r"(?:\b(?:have|get|obtain|gives?|yields?|is|that)|\))\s*,?\s*\Z", said) is not None
 
 
-def _cited(paper: Paper, said: str, printed: Sentence) -> dict[str, Formulas]:
-    """What words cite, by name: numbered relations and statements before a formula."""
-    n = printed.read.formula.n
+def _cited(paper: Paper, said: str, printed: Sentence, n: int) -> dict[str, Formulas]:
+    """What words cite, by name: numbered relations and statements that are printed before the formula ``n``."""
     found: dict[str, Formulas] = {f"({k})": (paper.numbered[k],) for k in numbered_in(said) if k in paper.numbered}
     found |= {k: paper.stated[k].formulas for k in named_in(said) if k in paper.stated}
     return {k: s for k, s in found.items() if s and printed not in s and s[0].read.formula.n < n}
@@ -93,6 +120,7 @@ class _Step:
     printed: Sentence
     steps: list[Relation]
     cited: dict[str, Formulas]
+    at: int
     budget: Budget
     asked: dict[tuple[Relation, frozenset[str]], tuple[str, ...] | None] = field(default_factory=dict)
     made: dict[str, tuple[Rule, ...]] = field(default_factory=dict)
@@ -100,7 +128,8 @@ class _Step:
     def judged(self) -> Iterator[Judged]:
         """A verdict for each thing that is cited."""
         self.own = self.paper.stated.get(self.clause.passage.of)
-        self.near = {f"({k})": s for k, s in self.paper.before(self.printed).items() if s.unit == self.printed.unit}
+        mine = [s for s in self.clause.passage.formulas if s.read.formula.number and s.read.formula.n < self.at]
+        self.near = {f"({s.read.formula.number})": s for s in mine if s is not self.printed}
         for name in self.cited:
             others = frozenset(self.cited) - {name}
             joint = f"{name} in {to_text_of(self.printed)}"[:160]
@@ -121,9 +150,6 @@ class _Step:
                 continue
             cited = [rule for name in sorted(names) for rule in self._rules(name)]
             named = [rule for rule in self._background() if rule.relation.op == "=="]
-            upper = step.op in UPPER
-            if upper and follows(self.scene, tidied(at_most(step)), named, cited) is None:
-                continue
             for old, new, other in changed(step):
                 self.budget.left -= 1
                 if self.budget.left < 0:
@@ -171,12 +197,13 @@ class _Step:
     def _candidates(self, name: str, rest: frozenset[str]) -> list[str]:
         """Other numbered relations before the result, the last first, about what the result is about."""
         about = set().union(*(_subjects(s) for r in self.steps for s in (r.left, r.right)))
-        goals = self._conclusions()
+        out = [*self._conclusions(), *self.cited[name]]
+        known = {k: s for k, s in self.paper.numbered.items() if s.read.formula.n < self.at and s not in out}
         found = [
-            f"({k})" for k, s in self.paper.before(self.printed).items()
-            if f"({k})" not in rest | {name} and s not in goals and s not in self.cited[name]
-            and about & set().union(*(_subjects(node) for node in s.nodes()))
-        ]  # fmt: skip
+            f"({k})"
+            for k, s in known.items()
+            if f"({k})" not in rest | {name} and about & set().union(*(_subjects(node) for node in s.nodes()))
+        ]
         return found[::-1][:MOST_OTHERS]
 
     def _conclusions(self) -> list[Sentence]:
@@ -208,7 +235,7 @@ class _Step:
             goals = self._conclusions()
             for passage in self.paper.passages:
                 for s in passage.formulas:
-                    if s.read.formula.n < self.printed.read.formula.n and s not in goals and self._is_given(passage, s):
+                    if s.read.formula.n < self.at and s not in goals and self._is_given(passage, s):
                         rules = premise_of(self.paper, self.scene, s, f"the text at {s.place}").rules
                         algorithm = passage.kind == "algorithm"
                         found += [r for r in rules if (not algorithm or r.relation.op == "==") and not self._put(r)]
