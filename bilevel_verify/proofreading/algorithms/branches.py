@@ -1,4 +1,4 @@
-"""Branches of a test that do the same, and tests of what is computed behind them only."""
+"""Branches of a test that scale one size alike, and tests of what is computed behind them only."""
 
 from __future__ import annotations
 
@@ -22,15 +22,29 @@ def branch_defects(paper: Paper, algorithms: list[Algorithm]) -> Iterator[Defect
 
 
 def _same(algorithm: Algorithm, test: script.If) -> Iterator[Defect]:
-    """An assignment that stands in both branches: whatever the test says, it is done."""
+    """A size that both branches scale alike: the test was there to tell when it grows and when it shrinks."""
     one, other = ([s for s in block if isinstance(s, script.Assign)] for block in (test.body, test.orelse))
     for first in one:
         for second in other:
-            if first.targets == second.targets and first.value == second.value:
+            if first.targets == second.targets and first.value == second.value and _scales(first):
                 target = to_text(first.targets[0])
                 title = f"both branches of the test {to_text(test.test)} set {target} to {to_text(first.value)}"
                 yield Defect("test", f"line {second.label} of {algorithm.name}", title, "breaks the statement",
                              unit=algorithm.id, cause=f"{algorithm.id} {title}")  # fmt: skip
+
+
+def _scales(line: script.Assign) -> bool:
+    """Whether a line multiplies an entry or letter by a number: ``d[k + 1] = 2 d[k]``."""
+    match line.value:
+        case tree.Multiply(factors=(tree.Number(), old)) | tree.Divide(numerator=old, denominator=tree.Number()):
+            pass
+        case _:
+            return False
+    return any(_name(target) == _name(old) for target in line.targets)
+
+
+def _name(node: tree.Node) -> str:
+    return node.base if isinstance(node, tree.Index) else node.name if isinstance(node, tree.Letter) else ""
 
 
 def _named(paper: Paper) -> dict[str, tuple[Sentence, tree.Index, tree.Node]]:
