@@ -54,7 +54,8 @@ def _named(paper: Paper) -> dict[str, tuple[Sentence, tree.Index, tree.Node]]:
         if sentence.read.formula.kind == "algorithm-line":
             continue
         for chain in sentence.chains():
-            if [r.word for r in chain.relations] in (["=="], [":="]) and isinstance(chain.members[0], tree.Index):
+            equation = [r.word for r in chain.relations] in (["=="], [":="]) and len(chain.members) == 2
+            if equation and isinstance(chain.members[0], tree.Index):
                 found.setdefault(chain.members[0].base, []).append((sentence, chain.members[0], chain.members[1]))
     return {base: every[0] for base, every in found.items() if len(every) == 1}
 

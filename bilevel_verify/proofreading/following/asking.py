@@ -158,7 +158,8 @@ def _text_equations(scene: Scene) -> dict[str, tree.Node]:
     for passage in scene.paper.passages:
         for chain in (c for s in passage.formulas for c in s.chains() if passage.kind not in ("proof", *PROMISES)):
             words = [r.word for r in chain.relations]
-            left = chain.members[0] if words in (["=="], [":="]) and plain(chain.members[1]) else None
+            equation = words in (["=="], [":="]) and len(chain.members) == 2
+            left = chain.members[0] if equation and plain(chain.members[1]) else None
             if isinstance(left, tree.Letter) and scene.kind(left) == "scalar":
                 found.setdefault(left.name, set()).add(chain.members[1])
     return {n: next(iter(v)) for n, v in found.items() if len(v) == 1}
