@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from bilevel_verify.drafting.evidence import RUNNING, TRANSPOSES, Evidence, Key, Traits, is_running, is_word
 from bilevel_verify.drafting.symbol_kinds import ORDERS, SPECTRAL, Seen, core, kind_of, plain_kind
 from bilevel_verify.latex import Entry, Notation
+from bilevel_verify.latex.grammar.names import EXPECTATION
 from bilevel_verify.latex.source.atoms import Atom, default_names, index_name
 from bilevel_verify.latex.source.symbols import WORDS
 from bilevel_verify.latex.values import Kind
@@ -75,6 +76,7 @@ def notation_of(
         euler = _is_euler(key, traits, indices) and not spoken.get(key) and "e" not in answers
         for declared in _declared(seen, answers) if not euler else [_euler(traits)]:
             found += _with_names(declared, names)
+    found += [*_expectations(evidence), *_new_points(evidence, found, names)]
     entries = tuple(d.entry for d in found)
     entries += tuple(_index(letter) for letter in sorted(indices) if not any(e.display == letter for e in entries))
     norms = {"": "norm", "2": "norm", "F": "frobenius", **{n: f"norm_{_safe(n)}" for n in evidence.norms}}
@@ -101,6 +103,30 @@ def _is_euler(key: Key, traits: Traits, indices: frozenset[str]) -> bool:
 def _euler(traits: Traits) -> Declared:
     entry = Entry("E", "letter", "scalar", "e", Atom("e"))
     return Declared(entry, traits.first, traits.count, kind="Euler")
+
+
+def _expectations(evidence: Evidence) -> Iterator[Declared]:
+    """``\\mathbb{E}[X]``, ``\\mathbb{E}_k[X]``: an operator where most of them stand before a bracket."""
+    found = [t for key, t in evidence.symbols.items() if key[0] == "\\mathbb{E}" and not key[1] and not key[2]]
+    if found and 2 * sum(t.traits["operator"] for t in found) > sum(t.count for t in found):
+        bare = Atom("\\mathbb{E}")
+        for traits, flags in ((found[0], frozenset[str]()), (found[0], frozenset({"first"}))):
+            entry = Entry(EXPECTATION, "function", "scalar", bare.symbol, bare, flags)
+            yield Declared(entry, traits.first, sum(t.count for t in found), kind="function")
+
+
+def _new_points(evidence: Evidence, found: list[Declared], names: set[str]) -> Iterator[Declared]:
+    """``x^+`` beside ``x``: a name of its own, of the same kind."""
+    for one in [d for d in found if d.entry.role in ("letter", "sequence") and d.entry.atom.sub is None]:
+        atom = one.entry.atom
+        traits = evidence.symbols.get((atom.symbol, atom.primes, atom.star, ""))
+        plus = None if traits is None or "upper" in one.entry.flags else traits.sup_items.get("+")
+        if plus is not None and not atom.symbol.startswith("\\mathbb"):
+            scripts = [sub for sub, sup in traits.scripts if sup == "+"] if traits is not None else []
+            role = one.entry.role if any(scripts) else "letter"
+            named = replace(atom, sup=plus)
+            entry = replace(one.entry, name=f"{one.entry.name}_plus", role=role, atom=named, display=latex_of(named))
+            yield from _with_names(replace(one, entry=entry, doubt=""), names)
 
 
 def _picks(entry: Entry, evidence: Evidence) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from bilevel_verify.proofreading.following.citing import cited_joints
 from bilevel_verify.proofreading.instances.links import link_joints
 from bilevel_verify.proofreading.instances.narrow import narrow_joints
 from bilevel_verify.proofreading.joints.bases import base_joints
@@ -42,7 +43,7 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,
-    link_joints, instanced_joints, narrow_joints,
+    link_joints, instanced_joints, narrow_joints, cited_joints,
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from bilevel_verify.proofreading.algorithms.branches import branch_defects
 from bilevel_verify.proofreading.algorithms.consistent import consistency_defects
 from bilevel_verify.proofreading.algorithms.counting import count_defects
 from bilevel_verify.proofreading.algorithms.reading import Algorithm, algorithm_defects, algorithms_of
@@ -122,7 +123,12 @@ def _report(key: str, paper: Paper | None, algorithms: list[Algorithm], missing:
     found = [defect for kind in PRINT for defect in kind(paper)] if paper is not None else []
     found += [defect for algorithm in algorithms for defect in algorithm_defects(algorithm)]
     found += (
-        [*count_defects(paper, algorithms), *turned_defects(paper, algorithms), *consistency_defects(paper)]
+        [
+            *count_defects(paper, algorithms),
+            *turned_defects(paper, algorithms),
+            *consistency_defects(paper),
+            *branch_defects(paper, algorithms),
+        ]
         if paper is not None
         else []
     )

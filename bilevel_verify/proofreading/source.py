@@ -149,6 +149,11 @@ class Paper:
         return frozenset(found)
 
     @cached_property
+    def parts(self) -> tuple[tree.Node, ...]:
+        """Every part of every formula, each once, in the order of the paper."""
+        return tuple(dict.fromkeys(p for s in self.sentences for node in s.nodes() for p in node.walk()))
+
+    @cached_property
     def numbered(self) -> dict[str, Sentence]:
         """Number of an equation -> its formula."""
         return {s.read.formula.number: s for s in self.sentences if s.read.formula.number}

@@ -18,8 +18,12 @@ from bilevel_verify.drafting.draft import draft
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, read_latex
+from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.opaque import kind_in
+from bilevel_verify.manuscript.proofs.lines import Known
+from bilevel_verify.manuscript.proofs.said import Rule
 from bilevel_verify.proofreading import Defect, proofread_draft, report
+from bilevel_verify.proofreading.following import asking
 from bilevel_verify.proofreading.instances import links
 from bilevel_verify.proofreading.instances.entries import lettered
 from bilevel_verify.proofreading.instances.known import known_before
@@ -113,6 +117,26 @@ class _Step(nearly.Step):
         return self.told[changed, left]
 
 
+def _follows(original: Callable[..., object]) -> Callable[..., object]:
+    @wraps(original)
+    def derived(
+        kind: Callable[[tree.Node], str],
+        indices: frozenset[str],
+        known: Known,
+        given: list[Rule],
+        nodes: tuple[tree.Node, ...],
+        relation: Relation,
+    ) -> object:
+        held = [relation.left, relation.right, *nodes, *known.where, *known.formulas.values(),
+                *(side for rule in given for side in (rule.relation.left, rule.relation.right))]  # fmt: skip
+        kinds = tuple((part, kind(part)) for part in dict.fromkeys(p for node in held for p in node.walk()))
+        key = ("follows", indices, tuple(known.formulas.items()), tuple(known.domains.items()), known.where,
+               tuple(given), nodes, relation, kinds)  # fmt: skip
+        return _kept(key, lambda: original(kind, indices, known, given, nodes, relation))
+
+    return derived
+
+
 def _paths(original: Callable[..., Iterator[Defect]]) -> Callable[..., object]:
     @wraps(original)
     def defects(algorithm: object) -> object:
@@ -128,6 +152,7 @@ def remembering() -> Iterator[None]:
     for module in [m for n, m in sys.modules.items() if n.startswith("bilevel_verify") and hasattr(m, "read_latex")]:
         if module.read_latex is read_latex:
             patched.append((module, "read_latex", _read(read_latex)))
+    patched += [(asking, "derived_from", _follows(asking.derived_from))]
     patched += [(links, "_judged", _link(links._judged)), (nearly, "Step", _Step),
                 (report, "algorithm_defects", _paths(report.algorithm_defects))]  # fmt: skip
     before = [(place, name, getattr(place, name)) for place, name, _ in patched]

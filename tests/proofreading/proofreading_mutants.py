@@ -10,6 +10,8 @@ from pathlib import Path
 
 LABEL = r"(?<!Proof of Lemma~)(?<!Proof of Theorem~)\\(ref|eqref)\{(lem|eq|thm|ass):(\w+)\}"
 CORPUS = Path(__file__).parent / "corpus"
+LATER = Path(__file__).parent / "later"
+"""Right papers that were written together with the slips of ``fresh/twelve.toml`` and ``fresh/thirteen.toml``."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +24,9 @@ class Mutant:
     text: str
 
 
-def papers() -> dict[str, str]:
-    """File name -> text of every paper of the corpus."""
-    return {p.name: p.read_text(encoding="utf-8") for p in sorted(CORPUS.iterdir()) if p.suffix in (".tex", ".md")}
+def papers(folder: Path = CORPUS) -> dict[str, str]:
+    """File name -> text of every paper of the corpus, or of another folder."""
+    return {p.name: p.read_text(encoding="utf-8") for p in sorted(folder.iterdir()) if p.suffix in (".tex", ".md")}
 
 
 def mutants() -> list[Mutant]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from incremental import remembering, told
-from proofreading_mutants import mutants, papers, sample
+from proofreading_mutants import LATER, mutants, papers, sample
 
 from bilevel_verify.drafting.draft import draft
 from bilevel_verify.proofreading import proofread, proofread_draft
@@ -27,9 +27,18 @@ READ = {
 """Kinds of the findings of each paper; every one was read against the paper and is a defect of the print."""
 
 
+QUICK = ("armijo.tex", "penalty.tex")
+"""Of the later texts; all of them are in the thorough tests."""
+
+
 @lru_cache
 def corpus() -> dict[str, str]:
     return papers()
+
+
+@pytest.mark.parametrize("file", QUICK)
+def test_nothing_is_found_in_later_right_papers(file: str) -> None:
+    assert told(papers(LATER)[file], file) == {}
 
 
 def test_nothing_is_found_in_right_papers(tmp_path: Path) -> None:

@@ -11,18 +11,20 @@ from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Value
 
+CLOSED = {"(": ")", "[": "]"}
 
-def arguments(cursor: Cursor) -> list[Value] | None:
-    """The arguments in round brackets right here, None if there are none."""
+
+def arguments(cursor: Cursor, opening: str = "(") -> list[Value] | None:
+    """The arguments in brackets right here, round ones or those of ``opening``; None if there are none."""
     item = cursor.look()
-    if isinstance(item, Fence) and (item.left, item.right) == ("(", ")"):
+    if isinstance(item, Fence) and item.left in opening and item.right == CLOSED.get(item.left):
         cursor.place += 1
         return listed(cursor.child(item.items, item.at))
-    if isinstance(item, Token) and item.kind == "delimiter" and item.text == "(":
+    if isinstance(item, Token) and item.kind == "delimiter" and item.text in CLOSED and item.text in opening:
         cursor.place += 1
         values, closing = until(cursor, item)
-        if closing != ")":
-            raise cursor.error("unbalanced", "'(' is closed by ']'", item)
+        if closing != CLOSED[item.text]:
+            raise cursor.error("unbalanced", f"{item.text!r} is closed by {closing!r}", item)
         return values
     return None
 

@@ -24,6 +24,19 @@ from bilevel_verify.latex.source.items import Item, Script
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.values import LINES, Kind, Value
 
+<<<<<<< HEAD
+=======
+FUNCTION_LIKE = frozenset("f g h F G \\varphi \\phi \\Phi \\psi \\Psi".split())
+"""Letters that are hardly ever factors before a bracket."""
+
+APPLIED = frozenset({"E", "P", "O", *(rf"\{font}{{{x}}}" for font in ("mathbb", "mathcal", "mathrm") for x in "EPO")})
+"""Expectations, probabilities and orders: without a declaration no bracket after one is a factor."""
+EXPECTATION = "expectation"
+"""A declared function of this name has its argument in square brackets, too, and is what its argument is."""
+EXPECTED = frozenset({"\\mathbb{E}", "\\mathbb{P}", "\\mathbb{V}"})
+"""Nobody calls a number so: what stands after one is no factor."""
+
+>>>>>>> audit
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -190,7 +203,8 @@ def application(cursor: Cursor, entry: Entry, name: str, kind: Kind, sub: tuple[
     index: list[tree.Node] = []
     if sub is not None:
         index = indices_of(cursor, entry, sub)
-    values = arguments(cursor)
+    expected = entry.name == EXPECTATION
+    values = arguments(cursor, "([" if expected else "(")
     if values is None:
         node = tree.Index(name, tuple(index), column=column) if index else tree.Letter(name, column=column)
         return Value(node, "function")
@@ -199,6 +213,7 @@ def application(cursor: Cursor, entry: Entry, name: str, kind: Kind, sub: tuple[
         raise cursor.error("arguments", f"{entry.display} takes {wanted} arguments, {len(values)} stand here", item)
     nodes = [value.node for value in values]
     nodes = [*nodes, *index] if "last" in entry.flags else [*index, *nodes]
+    kind = values[-1].kind if expected else kind
     return Value(tree.Call(name, tuple(nodes), column=column), kind)
 
 

@@ -51,12 +51,14 @@ class _Column:
     free: bool
 
 
-def derive(goal: Polynomial, facts: Sequence[Fact], forms: Forms, strict: bool = False) -> Derivation | None:
-    """``goal >= 0`` (``> 0``) from facts; None where no combination was found."""
+def derive(
+    goal: Polynomial, facts: Sequence[Fact], forms: Forms, strict: bool = False, most: int = MOST_COLUMNS
+) -> Derivation | None:
+    """``goal >= 0`` (``> 0``) from facts; None where no combination of at most ``most`` columns was found."""
     if not goal and not strict:
         return Derivation(())
     for rounds in ROUNDS:
-        found = _solved(goal, _columns(goal, facts, forms, rounds), forms)
+        found = _solved(goal, _columns(goal, facts, forms, rounds, most), forms)
         if found is not None and (not strict or _is_strict(found, forms)):
             return found
     return None
@@ -83,7 +85,7 @@ class _Places:
                     yield place, monomial
 
 
-def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int) -> list[_Column]:
+def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int, most: int) -> list[_Column]:
     """Facts times terms, such that a monomial of the goal (or of what was made before) occurs."""
     places, wanted = _Places(facts, forms), dict.fromkeys(goal)
     made: dict[tuple[int, Monomial], _Column] = {}
@@ -105,7 +107,7 @@ def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int)
                     continue
                 made[place, factor] = _Column(fact, factor, value, fact.equal)
                 fresh |= dict.fromkeys(m for m in value if m not in wanted)
-                if len(made) >= MOST_COLUMNS:
+                if len(made) >= most:
                     return list(made.values())
         wanted = fresh
     return list(made.values())

@@ -38,8 +38,11 @@ def atoms_of(*every: Polynomial) -> list[str]:
     return list(dict.fromkeys(name for one in every for monomial in one for name, _ in monomial))
 
 
-def facts_about(forms: Forms, names: list[str], goal: tuple[Monomial, ...]) -> Iterator[Fact]:
-    """Relations between the atoms ``names``; ``goal`` are the products that occur, whose norms are multiplied."""
+def facts_about(forms: Forms, names: list[str], goal: tuple[Monomial, ...], most: int | None = None) -> Iterator[Fact]:
+    """Relations between the atoms ``names``; ``goal`` are the products that occur, whose norms are multiplied.
+
+    ``most`` is how many norms the triangle inequality is used for (None: all).
+    """
     for name in names:
         if name in forms.parts:
             yield from _of_parts(forms, name)
@@ -50,7 +53,7 @@ def facts_about(forms: Forms, names: list[str], goal: tuple[Monomial, ...]) -> I
     if forms.euclidean:
         yield from _squares(forms, [n for n in sizes if products or (n in squared and len(squared) > 2)])
         yield from _inner_products(forms, [n for n in sizes if n in single], products)
-    yield from _triangles(forms, [n for n in sizes if n in single], goal)
+    yield from _triangles(forms, [n for n in sizes if n in single][:most], goal)
 
 
 def _of_parts(forms: Forms, name: str) -> Iterator[Fact]:

@@ -7,9 +7,10 @@ derived from lines holds only if they do; :func:`grounded` says which.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
@@ -18,7 +19,7 @@ from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.opaque import kind_of_node
 from bilevel_verify.manuscript.proofs import polynomials as p
 from bilevel_verify.manuscript.proofs.atoms import ANY, NONNEGATIVE, POSITIVE
-from bilevel_verify.manuscript.proofs.deriving import Derivation, derive
+from bilevel_verify.manuscript.proofs.deriving import MOST_COLUMNS, Derivation, derive
 from bilevel_verify.manuscript.proofs.facts import Fact, atoms_of, facts_about
 from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.polynomials import Polynomial
@@ -39,6 +40,8 @@ LOEWNER = ("psd>=", "psd<=")
 WEYL = "M >= -norm(M) I"
 HYPOTHESIS = "the hypothesis of the induction"
 ROUNDS = 3
+FEW_NORMS = 8
+"""Norms that are added up where a question is asked in a hurry."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def derived(paper: Paper, printed: Printed, known: Known) -> Derived | None:
     rules = rules_of(paper, printed.formula.statement)
     lines = lines_before(paper, printed)
     for written in (False, True):
-        question = _Question(paper, known, rules, lines, written)
+        question = _question(paper, known, rules, lines, written)
         try:
             found = question.answered(printed.relation)
         except (ValueError, RecursionError):
@@ -84,12 +87,26 @@ def difference(paper: Paper, printed: Printed, known: Known) -> str | None:
 
     None where a side is no such sum: sets, minimisers, blocks of matrices.
     """
-    question = _Question(paper, known, rules_of(paper, printed.formula.statement), lines_before(paper, printed), True)
+    question = _question(paper, known, rules_of(paper, printed.formula.statement), lines_before(paper, printed), True)
     try:
         rest = question.rest(printed.relation)
     except (ValueError, RecursionError):
         return None
     return None if rest is None else linear_key(rest).replace("{1*1} ", "").replace("{-1*1} ", "-")
+
+
+def _question(
+    paper: Paper,
+    known: Known,
+    rules: list[Rule],
+    lines: list[Printed],
+    written: bool,
+    assumed: tuple[Relation, ...] = (),
+) -> Question:
+    kind = partial(kind_of_node, paper)
+    return Question(
+        kind, paper.notation.indices, known, rules, lines, written, assumed, euclidean=paper.source.euclidean
+    )
 
 
 def _by_induction(
@@ -101,10 +118,10 @@ def _by_induction(
         zero = _at(relation, letter, tree.Number(Fraction(0)))
         after = _at(relation, letter, tree.Add((tree.Letter(letter), tree.Number(Fraction(1)))))
         try:
-            first = _Question(paper, known, rules, [], False).answered(zero)
+            first = _question(paper, known, rules, [], False).answered(zero)
             if first is None:
                 continue
-            step = _Question(paper, known, rules, lines, False, (relation,)).answered(after)
+            step = _question(paper, known, rules, lines, False, (relation,)).answered(after)
         except (ValueError, RecursionError):
             continue
         if step is not None:
@@ -171,25 +188,32 @@ def _objects(printed: Printed) -> set[tree.Node]:
     return {part for part in parts if isinstance(part, tree.Call | tree.Index)}
 
 
-class _Question:
-    """One relation with everything that may be used for it."""
+class Question:
+    """One relation with everything that may be used for it.
+
+    ``kind`` says of a tree whether it is a scalar, a vector, ...; ``indices`` are the running letters; ``seeds`` are
+    formulas whose objects rules are used for beside those of the relation; ``most`` is how many multiples of facts
+    are combined.
+    """
 
     def __init__(
         self,
-        paper: Paper,
+        kind: Callable[[tree.Node], str],
+        indices: Iterable[str],
         known: Known,
         rules: list[Rule],
         lines: list[Printed],
         written: bool,
         assumed: tuple[Relation, ...] = (),
+        euclidean: bool = True,
+        seeds: tuple[tree.Node, ...] = (),
+        most: int = MOST_COLUMNS,
     ) -> None:
-        self.assumed = assumed
-        self.paper, self.known, self.rules, self.lines, self.written = paper, known, rules, lines, written
+        self.assumed, self.seeds, self.most = assumed, seeds, most
+        self.known, self.rules, self.lines, self.written = known, rules, lines, written
         self.arrays = False
-        ranges = dict.fromkeys(paper.notation.indices, WHOLE) | letter_ranges(rules) | dict(known.domains)
-        self.forms = Forms(
-            lambda node: kind_of_node(paper, node), ranges, euclidean=paper.source.euclidean, expand=written
-        )
+        ranges = dict.fromkeys(indices, WHOLE) | letter_ranges(rules) | dict(known.domains)
+        self.forms = Forms(kind, ranges, euclidean=euclidean, expand=written)
         self.forms.entry_sign = lambda node: entry_sign(rules, node, self.forms)
 
     def answered(self, relation: Relation) -> tuple[str, ...] | None:
@@ -251,12 +275,12 @@ class _Question:
 
     def _shown(self, goal: Polynomial, op: str, facts: list[Fact]) -> tuple[str, ...] | None:
         if op != "==":
-            found = derive(goal, facts, self.forms, op in ("<", ">")) if goal or op in ("<=", ">=") else None
+            found = derive(goal, facts, self.forms, op in ("<", ">"), self.most) if goal or op in ("<=", ">=") else None
             return None if found is None else found.sources
         ways: list[Derivation] = []
         for sign in (Fraction(1), Fraction(-1)):
             if goal:
-                way = derive(p.plus({}, goal, sign), facts, self.forms)
+                way = derive(p.plus({}, goal, sign), facts, self.forms, most=self.most)
                 if way is None:
                     return None
                 ways.append(way)
@@ -281,7 +305,7 @@ class _Question:
         return None if self._undefined(self.forms.needs, ()) else ("words of vectors and matrices",)
 
     def _pool(self, relation: Relation) -> dict[tree.Node, None]:
-        nodes = [relation.left, relation.right]
+        nodes = [relation.left, relation.right, *self.seeds]
         nodes += [tidy(s) for r in self.lines for s in (r.relation.left, r.relation.right)]
         nodes += [tidy(s) for r in self.assumed for s in (r.left, r.right)]
         return dict.fromkeys(part for node in nodes for part in node.walk())
@@ -356,7 +380,8 @@ class _Question:
             kept += self._defined(used)
             used |= {a for f in kept for a in atoms_of(f.value)}
         shown = tuple(dict.fromkeys(m for q in (goal, *(f.value for f in kept)) for m in q))
-        return [*kept, *facts_about(self.forms, atoms_of(goal, *(f.value for f in kept)), shown)]
+        few = None if self.most >= MOST_COLUMNS else FEW_NORMS
+        return [*kept, *facts_about(self.forms, atoms_of(goal, *(f.value for f in kept)), shown, few)]
 
     def _defined(self, used: set[str]) -> list[Fact]:
         """Letters that the paper defines, and the ends of the ranges of letters."""

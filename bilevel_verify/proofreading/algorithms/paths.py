@@ -64,10 +64,11 @@ class _Walk:
         self.letters = {t.name for t in targets if isinstance(t, tree.Letter)}
         self.letters |= {s.index for s in program.walk() if isinstance(s, script.For)}
         entries = [t for t in targets if isinstance(t, tree.Index) and t.indices]
-        self.bases = {t.base for t in entries}
-        fixed = {(t.base, whole(t.indices[-1])) for t in entries}
+        self.bases = {t.base for t in entries} - _drawn_as_a_whole(program)
+        fixed = {(t.base, whole(t.indices[-1])) for t in entries if t.base in self.bases}
         self.lowest = {b: min((n for base, n in fixed if base == b and n is not None), default=0) for b in self.bases}
-        self.lowest |= {b: max(n, 1) for b, n in self.lowest.items() if b in given}
+        first = max([whole(s.start) or 0 for s in program.walk() if isinstance(s, script.For)], default=0)
+        self.lowest |= {b: max(n, 1 + first) for b, n in self.lowest.items() if b in given}
         self.start = dict.fromkeys(_sizes(program, whole_letters(program)) - self.letters, size)
         self.found: dict[tuple[str, str], Missed] = {}
         self.line = ""
@@ -238,6 +239,17 @@ class _Walk:
                 one = self.fraction(inner, values)
                 return None if one is None else Fraction(math.floor(one) if name == "floor" else math.ceil(one))
         return None
+
+
+def _drawn_as_a_whole(program: script.Program) -> set[str]:
+    """Sequences of which one line draws several entries (``xi_1, ..., xi_m``), and so all between them."""
+    drawn = [(s.label, t.base) for s in program.walk() if isinstance(s, script.Assign) and _is_drawn(s.value)
+             for t in s.targets if isinstance(t, tree.Index)]  # fmt: skip
+    return {base for label, base in drawn if drawn.count((label, base)) > 1}
+
+
+def _is_drawn(value: tree.Node) -> bool:
+    return isinstance(value, tree.Call) and value.function == "drawn"
 
 
 def _without(path: _Path, name: str) -> _Path:

@@ -15,7 +15,7 @@ def lettered(paper: Paper) -> dict[str, tree.Index]:
     bases: set[str] = set()
     counts: set[str] = set(paper.notation.indices)
     names: set[str] = set()
-    for part in (p for s in paper.sentences for node in s.nodes() for p in node.walk()):
+    for part in paper.parts:
         if isinstance(part, tree.Index):
             bases.add(part.base)
             counts = counts.union(*(tree.letters(index) for index in part.indices))
@@ -23,9 +23,12 @@ def lettered(paper: Paper) -> dict[str, tree.Index]:
             names.add(part.name)
         elif isinstance(part, tree.Call) and (span := binder(part)) is not None:
             counts |= tree.letters(span[1]) | tree.letters(span[2])
+    primed = {e.name for e in paper.notation.entries if e.atom.primes}
     found = {}
-    for name in names:
+    renamed = {e.display: e.name for e in paper.notation.entries if e.role == "letter"}
+    for name in names - primed:
         base, _, index = name.rpartition("_")
+        index = renamed.get(index, index)  # T is taken, and has another name
         if base in bases and index in counts:
             found[name] = tree.Index(base, (tree.Letter(index),))
     return found

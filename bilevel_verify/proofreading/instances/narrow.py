@@ -33,6 +33,10 @@ USED = re.compile(r"\b(?:is|since|as|because|using|uses?|with|by|where|and)\s*\Z
 DRAWS = 30
 CLOSE = 1e-9
 EQUAL = ("==",)
+PLAIN = ("sqrt", "exp", "log", "ceil", "floor", "min", "max", "abs")
+FACTORS = tuple(Fraction(n, d) for n, d in ((2, 1), (1, 2), (4, 1), (1, 4)))
+NEARLY = 1e-6
+"""Sides that are so near to each other are equal: at the ends of all ranges a right step is sharp, or far from it."""
 Link: TypeAlias = tuple[tree.Node, str, tree.Node]
 
 
@@ -48,17 +52,24 @@ def narrow_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
             if sentence.read.formula.kind == "inline" and USED.search(clause.before(place)):
                 for chain in sentence.chains():
                     for left, relation, right in chain.links():
-                        if relation.word in (*UPPER, *LOWER, *EQUAL) and _between_numbers(left, right):
+                        about = free_letters(left) | free_letters(right)
+                        tied = any(about == free_letters(c) and not is_sign(c) for c in found[id(home)].where)
+                        if relation.word in (*UPPER, *LOWER, *EQUAL) and _between_numbers(left, right, tied):
                             link = (left, relation.word, right)
                             yield from _judged(found[id(home)], home, sentence, link, list(_others(paper, found, home)))
+            elif sentence.read.formula.kind == "display" and id(clause.passage) in found:
+                yield from _display(_real(found[id(clause.passage)]), found[id(home)], home, sentence)
 
 
-def _between_numbers(left: tree.Node, right: tree.Node) -> bool:
-    """Whether a relation is about a formula of letters, and not about a letter or a sign alone."""
+def _between_numbers(left: tree.Node, right: tree.Node, tied: bool) -> bool:
+    """Whether a relation is about a formula of letters, not about a letter or a sign alone.
+
+    ``tied``: a hypothesis has the same letters; then a bound of one of them counts.
+    """
     if not plain(left) or not plain(right) or tree.is_zero(left) or tree.is_zero(right):
         return False
     sides = [side for side in (left, right) if free_letters(side)]
-    return bool(sides) and not any(isinstance(side, tree.Letter) for side in (left, right))
+    return bool(sides) and (tied or not any(isinstance(side, tree.Letter) for side in (left, right)))
 
 
 def _others(paper: Paper, found: dict[int, Scene], home: Passage) -> Iterator[tuple[str, Scene]]:
@@ -99,6 +110,71 @@ def _judged(
             yield _told(home, sentence, link, f"{'; '.join(given)} ({name})", broken[0], joint)
             return
     yield Judged("premise", sentence.place, joint, "undecided", "no range explains it")
+
+
+def _real(scene: Scene) -> Scene:
+    """A scene in which letters that count stand for any numbers: only there a rounded bound is reached."""
+    return replace(scene, whole=frozenset())
+
+
+def _display(scene: Scene, own: Scene, home: Passage, sentence: Sentence) -> Iterator[Judged]:
+    """Links of a display between numbers that hold if one hypothesis of the statement is changed by a factor."""
+    for chain in sentence.chains():
+        for left, relation, right in chain.links():
+            link = (left, relation.word, right)
+            if relation.word in (*UPPER, *LOWER) and _numbers(left) and _numbers(right):
+                points = _drawn(scene, link)
+                broken = [one for one in points if not _holds(one, link)]
+                mended = _mended(scene, own, link) if broken else ""
+                if mended:
+                    joint = f"{to_text(left)} {relation.word} {to_text(right)} under the hypotheses of {home.name}"
+                    yield _told(home, sentence, link, mended, broken[0], joint)
+
+
+def _numbers(node: tree.Node) -> bool:
+    """Whether a side is made of letters and entries of sequences of numbers."""
+    return not any(isinstance(p, tree.Call) and p.function not in PLAIN for p in node.walk())
+
+
+def _mended(scene: Scene, own: Scene, link: Link) -> str:
+    """A hypothesis of the statement times a factor with which a link holds everywhere, and is sharp somewhere."""
+    for factor in FACTORS:
+        for condition in own.where:
+            if condition in scene.where and len(condition.operators) == 1 and not is_sign(condition):
+                left, right = condition.operands
+                new = tree.Compare((left, tree.Multiply((tree.Number(factor), right))), condition.operators)
+                where = tuple(new if c == condition else c for c in scene.where)
+                if _sharp(replace(scene, where=where), link):
+                    return to_text(new)
+        for name, value in own.define.items():
+            if scene.define.get(name) == value:
+                new_value = _times(value, factor)
+                if _sharp(replace(scene, define={**scene.define, name: new_value}), link):
+                    return f"{name} = {to_text(new_value)}"
+    return ""
+
+
+def _times(value: tree.Node, factor: Fraction) -> tree.Node:
+    if isinstance(value, tree.Call) and value.function in ("ceil", "floor"):
+        return tree.Call(value.function, tuple(_times(a, factor) for a in value.arguments))
+    return tree.Multiply((tree.Number(factor), value))
+
+
+def _sharp(scene: Scene, link: Link) -> bool:
+    """Whether a link holds at all points, and nearly with equality at one of them."""
+    points = _drawn(scene, link)
+    if len(points) < DRAWS or not all(_holds(one, link) for one in points):
+        return False
+    return any(_gap(one, link) <= NEARLY for one in points)
+
+
+def _gap(one: Instance, link: Link) -> float:
+    """The distance of the sides beside their size."""
+    try:
+        low, high = one.scalar(link[0]), one.scalar(link[2])
+    except Unknown:
+        return 1.0
+    return abs(high - low) / max(abs(low), abs(high), 1e-300)
 
 
 def _tied(scene: Scene, values: Mapping[str, tree.Node], more: list[tree.Compare]) -> bool:

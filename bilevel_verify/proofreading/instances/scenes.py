@@ -178,13 +178,17 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
             for end, ops in ((one.lower, (">", ">=")), (one.upper, ("<", "<="))):
                 if end is not None:
                     conditions.append(tree.Compare((tree.Letter(name), end[0]), (ops[end[1]],)))
-        conditions += _inline(passage)
+        conditions += _inline(paper, passage)
         home = paper.stated.get(passage.of) if passage.kind == "proof" else None
-        conditions += _inline(home) if home is not None else []
+        conditions += _inline(paper, home) if home is not None else []
         define = {
             n: v for n, v in {**named, **_chosen(passage), **frame.define}.items() if plain(v) and not has_order(v)
         }
-        kept = [c for c in dict.fromkeys(conditions) if all(plain(m) and not has_order(m) for m in c.operands)]
+        kept = [
+            c
+            for c in dict.fromkeys(conditions)
+            if all((plain(m) or isinstance(m, tree.Index)) and not has_order(m) for m in c.operands)
+        ]
         nodes = tuple(node for sentence in passage.formulas for node in sentence.nodes())
         yield (
             passage,
@@ -292,12 +296,13 @@ def _bounds(paper: Paper, passage: Passage) -> Iterator[tuple[int, tree.Compare]
                 yield sentence.read.formula.n, tree.Compare((left, right), (chain.relations[0].word,))
 
 
-def _inline(passage: Passage) -> Iterator[tree.Compare]:
-    """Conditions on letters that the words of a passage mention: ``where we use L <= 1/(4 eta)``."""
+def _inline(paper: Paper, passage: Passage) -> Iterator[tree.Compare]:
+    """Conditions on letters and entries that the words of a passage mention: ``where we use L <= 1/(4 eta)``."""
     for sentence in passage.formulas:
         for chain in sentence.chains() if sentence.read.formula.kind == "inline" else ():
             for left, relation, right in chain.links():
-                if relation.word in (*UPPER, *LOWER) and plain(left) and plain(right):
+                entry = isinstance(left, tree.Index) and kind_in(paper.notation, left) == "scalar"
+                if relation.word in (*UPPER, *LOWER) and (plain(left) or entry) and plain(right):
                     yield tree.Compare((left, right), (relation.word,))
 
 

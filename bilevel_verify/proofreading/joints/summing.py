@@ -10,6 +10,7 @@ from typing import TypeGuard
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
+from bilevel_verify.latex.grammar.names import EXPECTATION
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import LOWER, Bounded, bounds_of, misnamed, shown, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, numbered_in
@@ -147,12 +148,13 @@ def summed_joints(paper: Paper) -> Iterator[Judged]:
 def _of_terms(paper: Paper, clause: Clause, place: int, source: Sentence, name: str) -> Judged | None:
     """Terms that a result sums and that the named relation does not have, where one other relation has all of them."""
     shown = next((f for f in clause.formulas[place + 1 :] if f.read.formula.kind == "display"), None)
-    left = next((b.left for b in bounds_of(shown)), None) if shown is not None else None
-    summed = {part.arguments[0] for part in (left.walk() if left is not None else ()) if _runs_over(part, name)}
+    members = [m for c in (shown.chains() if shown is not None else ()) for m in c.members]
+    lefts = [m for m in members if any(_runs_over(part, name) for part in m.walk())][:1]
+    summed = {_bare(part.arguments[0]) for m in lefts for part in m.walk() if _runs_over(part, name)}
     if shown is None or not summed or any(_has(source, one) for one in summed):
         return None
     ahead = paper.before(shown).values()
-    about = [(s, bounds_of(s)) for s in ahead if s is not source]
+    about = [(s, bounds_of(s)) for s in ahead if s is not source and any(name in free_letters(n) for n in s.nodes())]
     others = [s for s, bounds in about if summed <= {b.left for b in bounds}]
     others = others or [s for s, bounds in about if summed <= {p for b in bounds for p in b.left.walk()}]
     if len(others) != 1:
@@ -167,6 +169,11 @@ def _of_terms(paper: Paper, clause: Clause, place: int, source: Sentence, name: 
 def _runs_over(part: tree.Node, name: str) -> TypeGuard[tree.Call]:
     span = binder(part) if isinstance(part, tree.Call) and part.function == "sum" else None
     return span is not None and span[0] == name
+
+
+def _bare(node: tree.Node) -> tree.Node:
+    """What an expectation is of."""
+    return node.arguments[-1] if isinstance(node, tree.Call) and node.function == EXPECTATION else node
 
 
 def _has(sentence: Sentence, term: tree.Node) -> bool:

@@ -35,7 +35,8 @@ def cores(notation: Notation) -> dict[str, str]:
         symbol = entry.atom.symbol
         while inner := ACCENT.match(symbol):
             symbol = inner[1]
-        found[entry.name] = f"{symbol} {flat(entry.atom.sub) if entry.atom.sub is not None else ''}"
+        scripts = [flat(part) if part is not None else "" for part in (entry.atom.sub, entry.atom.sup)]
+        found[entry.name] = f"{symbol} {' '.join(scripts)}".rstrip()
     return found
 
 

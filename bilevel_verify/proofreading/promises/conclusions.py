@@ -53,6 +53,7 @@ def conclusion_joints(paper: Paper) -> Iterator[Judged]:
             elif unit and passage.kind == "proof" and passage.of:
                 proved.setdefault(passage.of, {}).setdefault(unit, []).append(sentence)
     yield from _displayed(paper, ties)
+    yield from _amounts(paper, ties)
     for name, units in stated.items():
         for unit, found in units.items():
             last = proved.get(name, {}).get(unit)
@@ -76,6 +77,30 @@ def _displayed(paper: Paper, ties: Ties) -> Iterator[Judged]:
                         for after in _next(paper, one, proof):
                             found += _ended(passage.name, sentence, after, proof, ties, define)
                     yield from found or _moved(passage.name, sentence, one, proof)
+
+
+def _amounts(paper: Paper, ties: Ties) -> Iterator[Judged]:
+    """A display of a statement that is an amount alone (``ends after at most ... steps``), and the end of its proof."""
+    for passage in paper.stated.values():
+        shown = [s for s in passage.formulas if s.read.formula.kind == "display"]
+        alone = [s for s in shown if [len(c.members) for c in s.chains()] == [1]]
+        proof = [s for p in own_proofs(paper, passage.name) for s in p.formulas if s.read.formula.kind == "display"]
+        ends = [b for s in proof[-1:] for b in bounds_of(s)]
+        if len(alone) != 1 or not ends or alone[0] is not shown[-1]:
+            continue
+        amount, last = next(alone[0].chains()).members[0], ends[-1]
+        try:
+            want, got = form_of(last.right), form_of(amount)
+            difference = None if amount in [b.right for b in ends] else differs(want, got, last.op, ties)
+        except Formless:
+            continue
+        joint = f"{to_text_of(alone[0])} in {passage.name} and what its proof ends with"
+        if difference is None:
+            yield Judged("total", alone[0].place, joint, "holds")
+        elif (
+            want.terms.keys() == got.terms.keys() and len([m for m in want.terms if want.terms[m] != got.terms[m]]) == 1
+        ):
+            yield _defect(passage.name, "the amount", alone[0], proof[-1], joint, difference[1], want, got)
 
 
 def _next(paper: Paper, one: Bounded, proof: Sequence[Sentence]) -> Iterator[Bounded]:

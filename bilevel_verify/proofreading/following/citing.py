@@ -1,0 +1,289 @@
+"""``By (3), D``: D is derived from exactly what is cited; where it does not follow, from which other relation it does.
+
+Told is a citation of which no step of D makes use, where D follows with one other numbered relation in its place, and
+without either of them does not. What needs no citation, and what is never derived, stays without a finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
+
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.manuscript.comparing import Relation
+from bilevel_verify.manuscript.proofs.said import OPERATORS, Rule, tidy
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.following.asking import follows
+from bilevel_verify.proofreading.following.premises import premise_of, relations_in, spoken
+from bilevel_verify.proofreading.following.sharper import changed, is_exact
+from bilevel_verify.proofreading.instances.scenes import Scene, scenes
+from bilevel_verify.proofreading.joints.carrying import LOWER, UPPER, to_text_of
+from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
+
+if TYPE_CHECKING:
+    from bilevel_verify.drafting.draft import Draft
+
+SPEAKS = re.compile(r"\b(?:similar\w*|analog\w*|same way|as in|like|proof of|instead|compare\w*|induction)\b", re.I)
+MOST_OTHERS, MOST_LINKS, MOST_NODES = 6, 5, 140
+MOST_QUESTIONS = 400
+"""Questions about one paper: some tens of seconds; what is left over then stays undecided."""
+GIVES = re.compile(
+    r"\b(?:gives?|yields?|proves?|is|get|obtain)\s+(?:the\s+(?:lemma|theorem|corollary|proposition|claim|result)\b|\((\d+[a-z]?)\))"
+)
+Formulas = tuple[Sentence, ...]
+Result: TypeAlias = tuple[Sentence, dict[str, Formulas], int]
+"""A formula, what is cited for it, and the number of the formula before which everything is known."""
+
+
+def cited_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
+    """Every relation of a proof that is printed behind a citation."""
+    in_force = {id(passage): scene for passage, scene in scenes(paper, draft)}
+    budget = Budget(MOST_QUESTIONS)
+    for clause in clauses(paper):
+        if clause.passage.kind != "proof" or SPEAKS.search(clause.words):
+            continue
+        for printed, cited, at in (*_printed(paper, clause), *_goal(paper, clause)):
+            steps = list(relations_in(printed, paper))
+            if cited and 0 < len(steps) <= MOST_LINKS and _is_short(steps):
+                step = _Step(paper, in_force[id(clause.passage)], clause, printed, steps, cited, at, budget)
+                found = list(step.judged())
+                yield from found
+                if not any(j.verdict == "refuted" for j in found):
+                    yield from step.sharper()
+
+
+def _printed(paper: Paper, clause: Clause) -> Iterator[Result]:
+    """Relations of a sentence behind what it cites."""
+    for place, printed in enumerate(clause.formulas):
+        said, n = clause.before(place), printed.read.formula.n
+        start = said.rfind(HOLE, 0, said.rfind(HOLE)) if printed.read.formula.kind != "display" else 0
+        if _is_result(printed, said):
+            yield printed, _cited(paper, said[max(start, 0) :], printed, n), n
+
+
+def _goal(paper: Paper, clause: Clause) -> Iterator[Result]:
+    """``Dividing (4) by L gives (3)``: what the statement concludes, from what stands in its proof so far."""
+    said = GIVES.search(clause.words)
+    own = paper.stated.get(clause.passage.of)
+    if said is None or own is None:
+        return
+    shown = [s for s in own.formulas if s.read.formula.kind == "display"]
+    meant = [s for s in shown if said[1] is not None and s.read.formula.number == said[1]]
+    goal = meant[0] if meant else shown[0] if len(shown) == 1 and said[1] is None else None
+    if goal is None or any(f.read.formula.kind == "display" for f in clause.formulas):
+        return
+    words = " ".join(clause.passage.words.replace(HOLE, f" {HOLE} ").split())
+    ahead = clause.passage.formulas[: words[: max(words.find(clause.words), 0)].count(HOLE)]
+    at = (ahead or clause.passage.formulas or (goal,))[-1].read.formula.n + 1
+    yield goal, _cited(paper, clause.words[: said.start()], goal, at), at
+
+
+def _is_result(printed: Sentence, said: str) -> bool:
+    """A display, or a relation right after ``we have``, ``gives`` or the citation."""
+    if printed.read.formula.kind == "display":
+        return True
+    return re.search(r"(?:\b(?:have|get|obtain|gives?|yields?|is|that)|\))\s*,?\s*\Z", said) is not None
+
+
+def _cited(paper: Paper, said: str, printed: Sentence, n: int) -> dict[str, Formulas]:
+    """What words cite, by name: numbered relations and statements that are printed before the formula ``n``."""
+    found: dict[str, Formulas] = {f"({k})": (paper.numbered[k],) for k in numbered_in(said) if k in paper.numbered}
+    found |= {k: paper.stated[k].formulas for k in named_in(said) if k in paper.stated}
+    return {k: s for k, s in found.items() if s and printed not in s and s[0].read.formula.n < n}
+
+
+@dataclass
+class Budget:
+    """How many questions about a paper may still be asked."""
+
+    left: int
+
+
+def _is_short(steps: list[Relation]) -> bool:
+    sides = (side for step in steps for side in (step.left, step.right))
+    return all(sum(1 for _ in islice(side.walk(), MOST_NODES + 1)) <= MOST_NODES for side in sides)
+
+
+@dataclass
+class _Step:
+    """One printed result with what is cited for it; every question is asked once."""
+
+    paper: Paper
+    scene: Scene
+    clause: Clause
+    printed: Sentence
+    steps: list[Relation]
+    cited: dict[str, Formulas]
+    at: int
+    budget: Budget
+    asked: dict[tuple[Relation, frozenset[str]], tuple[str, ...] | None] = field(default_factory=dict)
+    made: dict[str, tuple[Rule, ...]] = field(default_factory=dict)
+
+    def judged(self) -> Iterator[Judged]:
+        """A verdict for each thing that is cited."""
+        self.own = self.paper.stated.get(self.clause.passage.of)
+        mine = [s for s in self.clause.passage.formulas if s.read.formula.number and s.read.formula.n < self.at]
+        self.near = {f"({s.read.formula.number})": s for s in mine if s is not self.printed}
+        for name in self.cited:
+            others = frozenset(self.cited) - {name}
+            joint = f"{name} in {to_text_of(self.printed)}"[:160]
+            if self._uses(name, others):
+                yield Judged("citation", self.printed.place, joint, "holds", "derived with it, and not without")
+                continue
+            meant = self._meant(name, others)
+            if meant:
+                yield self._told(name, meant, joint)
+            else:
+                yield Judged("citation", self.printed.place, joint, "undecided", "no derivation makes use of it")
+
+    def sharper(self) -> Iterator[Judged]:
+        """Bounds that say more than what is cited gives, and with one small change exactly that."""
+        names = frozenset(self.cited) | frozenset(self.near)
+        for step in self.steps:
+            if step.op not in (*UPPER, *LOWER) or self._follows(step, names) is not None:
+                continue
+            cited = [rule for name in sorted(names) for rule in self._rules(name)]
+            named = [rule for rule in self._background() if rule.relation.op == "=="]
+            for old, new, other in changed(step):
+                self.budget.left -= 1
+                if self.budget.left < 0:
+                    return
+                if is_exact(follows(self.scene, tidied(other), named, cited), names) and self._consistent(names):
+                    yield self._sharper(step, old, new)
+                    return
+
+    def _sharper(self, step: Relation, old: tree.Node, new: tree.Node) -> Judged:
+        names = ", ".join(self.cited)
+        place = f"with {to_text(tidy(new))} in the place of {to_text(old)}"
+        title = f"{names} does not give this as it is printed; {place} it is what comes out"
+        evidence = (*(f"{n}: {to_text_of(s)}" for n, held in self.cited.items() for s in held if s.read.statements),
+                    f"the step: {to_text(step.left)} {step.op} {to_text(step.right)}")  # fmt: skip
+        defect = Defect("total", self.printed.place, title, "changes a constant or a rate", self.printed.latex,
+                        evidence, f"sharper {self.printed.place}", self.printed.unit)  # fmt: skip
+        return Judged("total", self.printed.place, f"{names} and {to_text_of(self.printed)}"[:160], "refuted", title,
+                      defect)  # fmt: skip
+
+    def _uses(self, name: str, others: frozenset[str]) -> bool:
+        """Whether a step follows with a citation and not without it, the relations of the proof before it aside."""
+        near = frozenset(self.near) - {name}
+        for step in self.steps:
+            for rest in (others | near, others):
+                if self._follows(step, rest) is None and self._follows(step, rest | {name}) is not None:
+                    return True
+        return False
+
+    def _meant(self, name: str, others: frozenset[str]) -> str:
+        """The one relation with which all steps follow that do not follow without it; empty if there is none."""
+        for near in (frozenset(self.near) - {name}, frozenset[str]()):
+            rest = others | near
+            open_ = [step for step in self.steps if self._follows(step, rest) is None]
+            for other in self._candidates(name, rest) if open_ else ():
+                found = (self._follows(step, rest | {other}) for step in open_)
+                if all(f is not None and other in f for f in found) and self._consistent(rest | {other}):
+                    return other
+        return ""
+
+    def _consistent(self, names: frozenset[str]) -> bool:
+        """Whether the opposite of the steps does not follow, too: from a contradiction everything does."""
+        free = all(self._follows(_opposite(step), names) is None for step in self.steps)
+        return free and self.budget.left >= 0
+
+    def _candidates(self, name: str, rest: frozenset[str]) -> list[str]:
+        """Other numbered relations before the result, the last first, about what the result is about."""
+        about = set().union(*(_subjects(s) for r in self.steps for s in (r.left, r.right)))
+        out = [*self._conclusions(), *self.cited[name]]
+        known = {k: s for k, s in self.paper.numbered.items() if s.read.formula.n < self.at and s not in out}
+        found = [
+            f"({k})"
+            for k, s in known.items()
+            if f"({k})" not in rest | {name} and about & set().union(*(_subjects(node) for node in s.nodes()))
+        ]
+        return found[::-1][:MOST_OTHERS]
+
+    def _conclusions(self) -> list[Sentence]:
+        """What the statement of the proof concludes: its last display and what stands behind it."""
+        shown = [s for s in (self.own.formulas if self.own else ()) if s.read.formula.kind == "display"]
+        last = shown[-1].read.formula.n if shown else 0
+        return [s for s in (self.own.formulas if self.own else ()) if shown and s.read.formula.n >= last]
+
+    def _follows(self, step: Relation, names: frozenset[str]) -> tuple[str, ...] | None:
+        key = step, names
+        if key not in self.asked:
+            cited = [rule for name in sorted(names) for rule in self._rules(name)]
+            self.budget.left -= 1
+            asks = self.budget.left >= 0
+            self.asked[key] = follows(self.scene, step, self._background(), cited) if asks else None
+        return self.asked[key]
+
+    def _rules(self, name: str) -> tuple[Rule, ...]:
+        if name not in self.made:
+            formulas = self.cited.get(name) or (self.paper.numbered[name[1:-1]],)
+            own = [rule for s in formulas for rule in premise_of(self.paper, self.scene, s, name).rules]
+            self.made[name] = tuple(own)
+        return self.made[name]
+
+    def _background(self) -> tuple[Rule, ...]:
+        """What nobody cites: definitions, lines of algorithms, hypotheses, unnumbered relations of the proof."""
+        if "" not in self.made:
+            found = list(spoken(self.paper, self.scene))
+            goals = self._conclusions()
+            for passage in self.paper.passages:
+                for s in passage.formulas:
+                    if s.read.formula.n < self.at and s not in goals and self._is_given(passage, s):
+                        rules = premise_of(self.paper, self.scene, s, f"the text at {s.place}").rules
+                        algorithm = passage.kind == "algorithm"
+                        found += [r for r in rules if (not algorithm or r.relation.op == "==") and not self._put(r)]
+            values: dict[tree.Node, set[tree.Node]] = {}
+            for rule in found:
+                values.setdefault(rule.relation.left, set()).update(
+                    {rule.relation.right} if rule.relation.op == "==" else ()
+                )
+            # what two branches of an algorithm set to different values is neither
+            found = [r for r in found if r.relation.op != "==" or len(values[r.relation.left]) == 1]
+            self.made[""] = tuple(found)
+        return self.made[""]
+
+    def _put(self, rule: Rule) -> bool:
+        """Whether an equation names a point for which another relation is used: ``with x = x[k]``."""
+        left = rule.relation.left
+        return rule.relation.op == "==" and isinstance(left, tree.Letter) and self.scene.kind(left) != "scalar"
+
+    def _is_given(self, passage: Passage, sentence: Sentence) -> bool:
+        if sentence.read.formula.number:
+            return False
+        if passage is self.clause.passage or passage is self.own:
+            return True
+        return passage.kind not in ("proof", *PROMISES)
+
+    def _told(self, name: str, meant: str, joint: str) -> Judged:
+        title = f"{name} is cited for this, which does not follow with it; with {meant} in its place it does"
+        formulas = {n: self.cited.get(n) or (self.paper.numbered[n[1:-1]],) for n in (name, meant)}
+        evidence = (*(f"{n}: {to_text_of(s)}" for n, held in formulas.items() for s in held if s.read.statements),
+                    f"the step: {to_text_of(self.printed)}")  # fmt: skip
+        defect = Defect("citation", self.printed.place, title, "wording", self.printed.latex, evidence,
+                        unit=self.printed.unit)  # fmt: skip
+        return Judged("citation", self.printed.place, joint, "refuted", title, defect)
+
+
+def tidied(step: Relation) -> Relation:
+    """A step with its indices in one form."""
+    return Relation(tidy(step.left), step.op, tidy(step.right))
+
+
+def _opposite(step: Relation) -> Relation:
+    """What contradicts a step, with 1 between the sides."""
+    more = tree.Add((step.left, tree.Number(Fraction(-1 if step.op in UPPER else 1))))
+    return Relation(more, ">=" if step.op in UPPER else "<=" if step.op in LOWER else "==", step.right)
+
+
+def _subjects(node: tree.Node) -> set[str]:
+    """Functions and sequences in a formula; without any its letters."""
+    parts = list(node.walk())
+    calls = {p.function.removeprefix("grad_") for p in parts if isinstance(p, tree.Call)} - OPERATORS
+    return (calls | {p.base for p in parts if isinstance(p, tree.Index)}) or tree.letters(node)

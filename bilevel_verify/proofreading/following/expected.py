@@ -1,0 +1,110 @@
+"""Expectations of sums: the expectation of a relation, term by term, and sums of it over a range.
+
+Conditional expectations are read as plain ones: a relation for the one, in expectation, is one for the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
+from bilevel_verify.latex.grammar.names import EXPECTATION
+from bilevel_verify.manuscript.comparing import Relation
+from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
+
+ONE = tree.Number(Fraction(1))
+
+
+def spread(node: tree.Node) -> tree.Node:
+    """A formula with its expectations term by term, numbers and sums taken out of them."""
+    node = rebuild(node, spread)
+    if isinstance(node, tree.Call) and node.function == EXPECTATION:
+        return _of(node.arguments[-1])
+    return node
+
+
+def has_expectation(*nodes: tree.Node) -> bool:
+    """Whether an expectation stands in some formulas."""
+    return any(isinstance(p, tree.Call) and p.function == EXPECTATION for node in nodes for p in node.walk())
+
+
+def _of(node: tree.Node) -> tree.Node:
+    match node:
+        case tree.Number():
+            return node
+        case tree.Add(terms=terms):
+            return tree.Add(tuple(_of(t) for t in terms))
+        case tree.Negate(operand=inner):
+            return tree.Negate(_of(inner))
+        case tree.Divide(numerator=top, denominator=bottom) if not _drawn(bottom):
+            return tree.Divide(_of(top), bottom)
+        case tree.Multiply(factors=factors):
+            return _product(factors)
+        case tree.Call(function=name, arguments=(inner, tree.Tuple() as span)) if name == "sum":
+            return tree.Call("sum", (_of(inner), span))
+        case tree.Call(function=name) if name == EXPECTATION:
+            return node
+    return tree.Call(EXPECTATION, (node,)) if _drawn(node) else node
+
+
+def _product(factors: tuple[tree.Node, ...]) -> tree.Node:
+    fixed = [f for f in factors if not _drawn(f)]
+    rest = [f for f in factors if _drawn(f)]
+    if len(rest) == 1:
+        return tree.Multiply((*fixed, _of(rest[0])))
+    return tree.Multiply((*fixed, tree.Call(EXPECTATION, (tree.Multiply(tuple(rest)),)))) if rest else tree.Multiply(
+        factors
+    )  # fmt: skip
+
+
+def _drawn(node: tree.Node) -> bool:
+    """Whether what is drawn may stand in a formula: entries behind the first one, values of functions of letters."""
+    parts = list(node.walk())
+    entries = [p for p in parts if isinstance(p, tree.Index)]
+    if entries and all(tree.is_zero(i) for p in entries for i in p.indices):
+        return False
+    return bool(entries) or any(isinstance(p, tree.Call) for p in parts)
+
+
+def expectation_of(relation: Relation) -> Relation:
+    """A relation in expectation."""
+    return Relation(_of(relation.left), relation.op, _of(relation.right))
+
+
+def summed(relation: Relation, name: str, span: tuple[str, tree.Node, tree.Node]) -> Relation:
+    """A relation summed over ``span`` in the place of its running letter ``name``."""
+    letter, low, high = span
+
+    def total(side: tree.Node) -> tree.Node:
+        body = substitute(side, {name: tree.Letter(letter)})
+        return tree.Call("sum", (body, tree.Tuple((tree.Letter(letter), low, high))))
+
+    return Relation(total(relation.left), relation.op, total(relation.right))
+
+
+def telescopes(
+    relation: Relation, name: str, span: tuple[str, tree.Node, tree.Node], kind: Callable[[tree.Node], str]
+) -> list[Relation]:
+    """What is known of the sums in a summed relation: ``sum a[k+1] - sum a[k] = a[K] - a[0]``, and ``sum 1``."""
+    letter, low, high = span
+    here, after = tree.Letter(name), tree.Add((tree.Letter(name), ONE))
+    found = []
+    for part in dict.fromkeys(p for side in (relation.left, relation.right) for p in side.walk()):
+        if not isinstance(part, tree.Call | tree.Index | tree.Power) or name not in free_letters(part):
+            continue
+        if kind(part) != "scalar" or (isinstance(part, tree.Call) and binder(part) is not None):
+            continue
+        later = substitute(part, {name: after})
+        sums = [tree.Call("sum", (substitute(p, {name: tree.Letter(letter)}),
+                                  tree.Tuple((tree.Letter(letter), low, high)))) for p in (later, part)]  # fmt: skip
+        ends = substitute(part, {name: tree.Add((high, ONE))}), substitute(part, {name: low})
+        found.append(Relation(_less(*sums), "==", _less(*ends)))
+    count = tree.Add((high, tree.Negate(low), ONE))
+    ones = tree.Call("sum", (ONE, tree.Tuple((here, low, high))))
+    return [*found, Relation(ones, "==", count)]
+
+
+def _less(one: tree.Node, other: tree.Node) -> tree.Node:
+    return tree.Add((one, tree.Negate(other)))
