@@ -24,19 +24,9 @@ from bilevel_verify.latex.source.items import Item, Script
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.values import LINES, Kind, Value
 
-<<<<<<< HEAD
-=======
-FUNCTION_LIKE = frozenset("f g h F G \\varphi \\phi \\Phi \\psi \\Psi".split())
-"""Letters that are hardly ever factors before a bracket."""
-
-APPLIED = frozenset({"E", "P", "O", *(rf"\{font}{{{x}}}" for font in ("mathbb", "mathcal", "mathrm") for x in "EPO")})
-"""Expectations, probabilities and orders: without a declaration no bracket after one is a factor."""
 EXPECTATION = "expectation"
 """A declared function of this name has its argument in square brackets, too, and is what its argument is."""
-EXPECTED = frozenset({"\\mathbb{E}", "\\mathbb{P}", "\\mathbb{V}"})
-"""Nobody calls a number so: what stands after one is no factor."""
 
->>>>>>> audit
 
 @dataclass(frozen=True, slots=True)
 class Match:
