@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bilevel_verify.drafting.evidence import RUNNING, TRANSPOSES, Evidence, Key, Traits, is_running, is_word
-from bilevel_verify.drafting.symbol_kinds import ORDERS, SPECTRAL, Seen, core, kind_of, plain_kind
+from bilevel_verify.drafting.symbol_kinds import ORDERS, SPECTRAL, Seen, core, kind_of, latex_of, plain_kind
 from bilevel_verify.latex import Entry, Notation
 from bilevel_verify.latex.grammar.names import EXPECTATION
 from bilevel_verify.latex.source.atoms import Atom, default_names, index_name

@@ -14,6 +14,7 @@ Exponent = Fraction | int
 Monomial = tuple[tuple[str, Exponent], ...]
 Polynomial = dict[Monomial, Fraction]
 UNIT: Monomial = ()
+ONE = Fraction(1)
 MOST_TERMS = 400
 LARGEST_ROOT = 10**6
 
@@ -55,10 +56,12 @@ def times(one: Polynomial, other: Polynomial) -> Polynomial:
     if len(one) * len(other) > 4 * MOST_TERMS:
         raise TooLarge("too many terms")
     total: Polynomial = {}
-    for a, p in one.items():
-        for b, q in other.items():
+    for b, q in other.items():
+        plain = q == 1
+        for a, p in one.items():
             factor, monomial = _together(a, b)
-            value = p * q if factor == 1 else p * q * factor
+            value = p if plain else p * q
+            value = value if factor is ONE else value * factor
             total[monomial] = total[monomial] + value if monomial in total else value
     found = {m: v for m, v in total.items() if v}
     if len(found) > MOST_TERMS:
@@ -80,7 +83,7 @@ def ratio(one: Monomial, other: Monomial) -> tuple[Fraction, Monomial]:
 def merged(powers: Iterable[tuple[str, Exponent]]) -> tuple[Fraction, Monomial]:
     """A product of powers as a number and a monomial; whole exponents are plain numbers."""
     total: dict[str, Exponent] = {}
-    factor = Fraction(1)
+    factor = ONE
     for name, exponent in powers:
         total[name] = total.get(name, 0) + exponent
     for name in [n for n in total if n[0] == "#"]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SPEAKS = re.compile(r"\b(?:similar\w*|analog\w*|same way|as in|like|proof of|instead|compare\w*|induction)\b", re.I)
 MOST_OTHERS, MOST_LINKS, MOST_NODES = 6, 5, 140
-MOST_QUESTIONS = 400
+MOST_QUESTIONS = 120
 """Questions about one paper: some tens of seconds; what is left over then stays undecided."""
 GIVES = re.compile(
     r"\b(?:gives?|yields?|proves?|is|get|obtain)\s+(?:the\s+(?:lemma|theorem|corollary|proposition|claim|result)\b|\((\d+[a-z]?)\))"
