@@ -7,7 +7,7 @@ without either of them does not. What needs no citation, and what is never deriv
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 
 SPEAKS = re.compile(r"\b(?:similar\w*|analog\w*|same way|as in|like|proof of|instead|compare\w*|induction)\b", re.I)
 MOST_OTHERS, MOST_LINKS, MOST_NODES = 6, 5, 140
-MOST_QUESTIONS = 120
-"""Questions about one paper: some tens of seconds; what is left over then stays undecided."""
+MOST_QUESTIONS, GENERAL = 120, 20
+"""Questions about one paper, some ten seconds: what is left over then stays undecided. A question with so many premises
+for all points counts twice, then by their square.
+"""
 GIVES = re.compile(
     r"\b(?:gives?|yields?|proves?|is|get|obtain)\s+(?:the\s+(?:lemma|theorem|corollary|proposition|claim|result)\b|\((\d+[a-z]?)\))"
 )
@@ -104,6 +106,12 @@ class Budget:
 
     left: int
 
+    def spend(self, rules: Sequence[Rule]) -> bool:
+        """Whether one more may be asked, with these premises; if not, no other one may."""
+        general = sum(1 for rule in rules if rule.any)
+        self.left -= 1 + (general // GENERAL) ** 2
+        return self.left >= 0
+
 
 def _is_short(steps: list[Relation]) -> bool:
     sides = (side for step in steps for side in (step.left, step.right))
@@ -151,8 +159,7 @@ class _Step:
             cited = [rule for name in sorted(names) for rule in self._rules(name)]
             named = [rule for rule in self._background() if rule.relation.op == "=="]
             for old, new, other in changed(step):
-                self.budget.left -= 1
-                if self.budget.left < 0:
+                if not self.budget.spend([*named, *cited]):
                     return
                 if is_exact(follows(self.scene, tidied(other), named, cited), names) and self._consistent(names):
                     yield self._sharper(step, old, new)
@@ -216,9 +223,9 @@ class _Step:
         key = step, names
         if key not in self.asked:
             cited = [rule for name in sorted(names) for rule in self._rules(name)]
-            self.budget.left -= 1
-            asks = self.budget.left >= 0
-            self.asked[key] = follows(self.scene, step, self._background(), cited) if asks else None
+            background = self._background()
+            asks = self.budget.spend([*background, *cited])
+            self.asked[key] = follows(self.scene, step, background, cited) if asks else None
         return self.asked[key]
 
     def _rules(self, name: str) -> tuple[Rule, ...]:
