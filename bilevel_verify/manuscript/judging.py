@@ -23,7 +23,8 @@ from bilevel_verify.manuscript.fidelity import Paper, relation_text
 from bilevel_verify.manuscript.matrices import attacked
 from bilevel_verify.manuscript.opaque import FOLDS, kind_of_call
 from bilevel_verify.manuscript.orders import decide_order
-from bilevel_verify.manuscript.proofs.lines import BOOKKEEPING, LOEWNER, Known, derived, difference, lines_before
+from bilevel_verify.manuscript.proofs.lines import BOOKKEEPING, derived, difference, lines_before
+from bilevel_verify.manuscript.proofs.question import LOEWNER, Known
 from bilevel_verify.manuscript.relations import Printed, candidates, defined_before
 from bilevel_verify.theorems.card_parts import Root
 from bilevel_verify.theorems.prescribed import formulas_of

@@ -24,7 +24,7 @@ LONGER = {
 LINES = 149_500
 """Lines of both packages together."""
 WIDEST = 8
-WIDE = 224
+WIDE = 225
 """Modules that import from more than eight others, inside functions and for types too."""
 STEPS = 39
 UNEXPLAINED: dict[str, set[str]] = {}

@@ -20,7 +20,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.opaque import kind_in
-from bilevel_verify.manuscript.proofs.lines import Known
+from bilevel_verify.manuscript.proofs.question import Known
 from bilevel_verify.manuscript.proofs.said import Rule
 from bilevel_verify.proofreading import Defect, proofread_draft, report
 from bilevel_verify.proofreading.following import asking

@@ -9,7 +9,7 @@ from itertools import islice, product
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.comparing import Relation
-from bilevel_verify.manuscript.proofs.lines import Known, Question
+from bilevel_verify.manuscript.proofs.question import Known, Question
 from bilevel_verify.manuscript.proofs.said import OPERATORS, Rule, tidy
 from bilevel_verify.proofreading.following.expected import summed, telescopes
 from bilevel_verify.proofreading.following.premises import expects, in_expectation, plain, running_letters
