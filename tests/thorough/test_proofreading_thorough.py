@@ -24,7 +24,7 @@ FRESH = Path(__file__).parents[1] / "proofreading" / "fresh"
 LEAST = 0.9
 LEAST_OF_KINDS = 0.87
 """Of the operators of each kind together, over the fifteen texts of the corpus; citations are far from the rest."""
-LEAST_OF_LISTS = {"twelve": 0.45, "thirteen": 0.43}
+LEAST_OF_LISTS = {"twelve": 0.5, "thirteen": 0.45}
 """Slips that were written by hand before anything was run: twelve of them led to rules, thirteen were held out."""
 
 
