@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-import numpy as np
-
 from bilevel_verify.audit.entries.definedness import script_of, undefined, where_defined
 from bilevel_verify.audit.entries.script import scalar_script
 from bilevel_verify.audit.findings.finding import Finding, Place, exact_text, row_of
@@ -19,7 +17,6 @@ from bilevel_verify.audit.instances.checked import about_matrices, matrix_findin
 from bilevel_verify.audit.limits import MEMORY, memory_limit, seconds_limit
 from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
-from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import CardError, InputError, LatexError
 from bilevel_verify.language import parse, to_latex, to_text, tree
@@ -163,9 +160,15 @@ def _said_to_be_real(conditions: Iterable[tree.Node]) -> set[str]:
     for small, large in [(b, a) if op in (">", ">=") else (a, b) for a, op, b in links]:
         if isinstance(large, tree.Letter) and not free_letters(small):
             found.add(large.name)
-        if isinstance(small, tree.Letter) and not free_letters(large) and bool(np.all(evaluate(large, {}) <= 0)):
+        if isinstance(small, tree.Letter) and not free_letters(large) and _is_not_positive(large):
             found.add(small.name)
     return found
+
+
+def _is_not_positive(number: tree.Node) -> bool:
+    from bilevel_verify.audit.scalar.numeric import evaluate  # brings SymPy
+
+    return bool((evaluate(number, {}) <= 0).all())
 
 
 def _judged(claim: ScalarClaim, vectors: tuple[str, ...], number: int, seed: int, seconds: float) -> Iterator[Finding]:
