@@ -1,11 +1,11 @@
-"""What a user waits for at a prompt: one checked formula loads neither the store of campaigns nor the page."""
+"""What a user waits for at a prompt: one checked formula loads neither SymPy nor the store of campaigns nor the page."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-HEAVY = ("bilevel_verify.campaign", "bilevel_verify.reporting.build", "numba", "sqlalchemy")
+HEAVY = ("sympy", "bilevel_verify.campaign", "bilevel_verify.reporting.build", "numba", "sqlalchemy")
 
 
 def test_check_loads_nothing_that_it_does_not_print_with() -> None:
