@@ -146,8 +146,7 @@ def _read(text: str, for_: str | dict[str, str], where: str | list[str]) -> _Cha
         _known_names(formula, ranges, to_text(formula) if is_latex(source) else source, vectors)
     real = _said_to_be_real(conditions) - ranges.keys() - NUMBERS
     domains |= read_ranges(dict.fromkeys(real, "(-oo, oo)"), set())
-    links = zip(node.operands, node.operators, node.operands[1:])
-    claims = [ScalarClaim(left, op, right, domains, tuple(conditions)) for left, op, right in links]
+    claims = [ScalarClaim(left, op, right, domains, tuple(conditions)) for left, op, right in node.links()]
     assumed = sorted(domains.keys() - ranges.keys() - real)
     return _Chain(claims, vectors, assumed, _command(text, ranges, texts), echo)
 
@@ -155,9 +154,8 @@ def _read(text: str, for_: str | dict[str, str], where: str | list[str]) -> _Cha
 def _said_to_be_real(conditions: Iterable[tree.Node]) -> set[str]:
     """Letters whose range a condition gives: a number below them, or one that no positive letter stays below."""
     chains = [one for one in conditions if isinstance(one, tree.Compare)]
-    links = [link for one in chains for link in zip(one.operands, one.operators, one.operands[1:])]
     found = set()
-    for small, large in [(b, a) if op in (">", ">=") else (a, b) for a, op, b in links]:
+    for small, large in [(b, a) if op in (">", ">=") else (a, b) for one in chains for a, op, b in one.links()]:
         if isinstance(large, tree.Letter) and not free_letters(small):
             found.add(large.name)
         if isinstance(small, tree.Letter) and not free_letters(large) and _is_not_positive(large):

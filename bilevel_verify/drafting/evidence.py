@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.latex.source.atoms import Atom, atom_of
-from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script
+from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script, opens
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.symbols import DOTS, FRACTIONS
 from bilevel_verify.latex.source.tokens import Source, Token
@@ -116,7 +116,7 @@ class Evidence:
         before, _ = self._atom(source, items, place - 1) if place else (None, 0)
         if self._after_nabla(source, items, place):
             found.traits["differentiated"] += 1
-        found.traits["operator"] += _opens(items, after)
+        found.traits["operator"] += after < len(items) and opens(items[after], "([")
         arguments = bracketed(items, after)
         if arguments is not None:
             found.arities[len(arguments)] += 1
@@ -295,13 +295,6 @@ class Evidence:
             found.append(atom)
             place = after
         yield from found
-
-
-def _opens(items: Sequence[Item], place: int) -> bool:
-    """Whether a square or round bracket opens at a place."""
-    item = items[place] if place < len(items) else None
-    text = item.left if isinstance(item, Fence) else item.text if isinstance(item, Token) else ""
-    return text in ("[", "(")
 
 
 def _dots(items: Sequence[Item]) -> bool:

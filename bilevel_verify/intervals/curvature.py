@@ -25,7 +25,7 @@ import numpy as np
 
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic, logsumexp, softmax_ranges
-from bilevel_verify.intervals.jets import Jet, add, as_row, multiply, substitute, zero_jet
+from bilevel_verify.intervals.jets import Jet, add, as_row, multiply, quotient, substitute, zero_jet
 from bilevel_verify.intervals.scalar import Scalar, scalar
 from bilevel_verify.numbers.logic import Answers
 from bilevel_verify.numbers.rounding import Array, fraction, up
@@ -109,7 +109,7 @@ class CurvatureArithmetic:
 
     def div(self, a: Curved, b: Curved) -> Curved:
         product = self.mul(a, _composed(scalar("power", Fraction(-1)), b, 0))
-        return replace(product, jet=self.jets.div(a.jet, b.jet))
+        return replace(product, jet=quotient(a.jet, b.jet, product.jet))
 
     def power(self, a: Curved, exponent: Fraction) -> Curved:
         return self.mul(a, a) if exponent == 2 else _composed(scalar("power", exponent), a, 0)

@@ -197,29 +197,31 @@ def homogeneous(jet: Jet, degree: int) -> Jet:
     return Jet(jet.space, tuple(jet.support[row] for row in rows), jet.data[rows])
 
 
-def quotient(a: Jet, b: Jet) -> Jet:
+def quotient(a: Jet, b: Jet, series: Jet | None = None) -> Jet:
     """``a / b``: by the series of the reciprocal, and degree by degree from ``q b = a``,
 
     ``q_d = (a_d - sum_(j = 1..d) b_j q_(d-j)) / b_0``: lower derivatives of the quotient itself stand there, which are
     smaller than those of both factors where numerator and denominator grow together. Both hold, and so does their
     meet; for many boxes of many variables the second way alone is taken, which costs half as much and loses only where
-    boxes are wide.
+    boxes are wide. ``series`` is what the first way gives, where that is known.
     """
     value, varying = b.constant_term(), b.without_constant().support
     by_series = not varying or not a.without_constant().support or bool(((value.lo <= 0) & (value.hi >= 0)).any())
     two_ways = a.space.n <= MEET or max(a.data.lo.shape[1], b.data.lo.shape[1]) <= FEW_BOXES
-    first = compose(_RECIPROCAL, b if by_series or two_ways else homogeneous(b, 0))
-    if by_series:
-        return multiply(a, first)
+    if series is None and (by_series or two_ways):
+        series = multiply(a, compose(_RECIPROCAL, b))
+    if series is not None and by_series:
+        return series
+    inverse = Jet(b.space, (0,), as_row(_RECIPROCAL.ranges([0], value)[0]))
     parts: list[Jet] = []
     for degree in range(a.space.order + 1):
         top = homogeneous(a, degree)
         for j in range(1, degree + 1):
             term = multiply(homogeneous(b, j), parts[degree - j])
             top = add(top, Jet(term.space, term.support, -term.data))
-        parts.append(multiply(top, homogeneous(first, 0)))
+        parts.append(multiply(top, inverse))
     found = functools.reduce(add, parts)
-    return meet(found, multiply(a, first)) if two_ways else found
+    return meet(found, series) if series is not None and two_ways else found
 
 
 def meet(one: Jet, other: Jet) -> Jet:

@@ -158,6 +158,15 @@ class Compare(Node):
     operands: tuple[Node, ...]
     operators: tuple[str, ...]
 
+    def links(self) -> Iterator[tuple[Node, str, Node]]:
+        """Neighbours with the relation between them."""
+        return zip(self.operands, self.operators, self.operands[1:], strict=False)
+
+    def pairs(self) -> Iterator[Compare]:
+        """The links, each as a relation of its own."""
+        for left, op, right in self.links():
+            yield Compare((left, right), (op,))
+
 
 @dataclass(frozen=True, slots=True)
 class Conditional(Node):
@@ -220,6 +229,11 @@ def letters(node: Node) -> set[str]:
         elif isinstance(part, Index):
             found.add(part.base)
     return found
+
+
+def name_of(node: Node) -> str:
+    """The name of a letter or of the sequence of an entry; empty for anything else."""
+    return node.name if isinstance(node, Letter) else node.base if isinstance(node, Index) else ""
 
 
 def functions(node: Node) -> set[str]:

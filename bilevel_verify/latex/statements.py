@@ -50,6 +50,12 @@ class Statement:
         return zip(self.members, between, self.members[1:], strict=False)
 
     @property
+    def equation(self) -> tuple[tree.Node, tree.Node] | None:
+        """Both sides of ``a = b`` or ``a := b``; None of any other chain."""
+        defines = [r.word for r in self.relations] in (["=="], [":="]) and not self.continues
+        return (self.members[0], self.members[1]) if defines else None
+
+    @property
     def tree(self) -> tree.Node | None:
         """The chain as one tree of the card language; None where that has no such relation."""
         if self.continues or self.goals:

@@ -11,7 +11,7 @@ from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Statement
-from bilevel_verify.manuscript.comparing import FLIPPED, Relation
+from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.facts import facts_about
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.opaque import Letters, blind, kind_of_call, opaque
@@ -25,7 +25,7 @@ def _conditions(paper: Paper, statements: tuple[Statement, ...]) -> list[tree.No
     """Conditions printed after a formula, as far as they are comparisons."""
     found: list[tree.Node] = []
     for one in candidates(statements):
-        if one.op in FLIPPED:
+        if one.op in tree.MIRRORED:
             found.append(tree.Compare((one.left, one.right), (one.op,)))
     return [paper.naming.of_card(c) for c in found]
 

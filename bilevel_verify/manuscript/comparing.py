@@ -26,7 +26,6 @@ POINTS = 6
 ENOUGH = 3
 TOLERANCE = 1e-9
 """Points that are tried, points at which both sides must have a value, relative difference that counts as none."""
-FLIPPED = tree.MIRRORED
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Relation:
 
     def flipped(self) -> Relation:
         """The same, read from right to left."""
-        return Relation(self.right, FLIPPED[self.op], self.left)
+        return Relation(self.right, tree.MIRRORED[self.op], self.left)
 
 
 @dataclass
@@ -111,7 +110,7 @@ class Setting:
 def same_relation(one: Relation, other: Relation, setting: Setting) -> str:
     """``same tree``, ``same values``, or empty: two relations, read from left to right or from right to left."""
     best = ""
-    for candidate in (other, other.flipped()) if other.op in FLIPPED else (other,):
+    for candidate in (other, other.flipped()) if other.op in tree.MIRRORED else (other,):
         if not _same_sign(one, candidate):
             continue
         found = [same(one.left, candidate.left, setting), same(one.right, candidate.right, setting)]
@@ -119,7 +118,7 @@ def same_relation(one: Relation, other: Relation, setting: Setting) -> str:
             return "same tree"
         if all(found):
             best = "same values"
-        elif one.op == candidate.op and one.op in FLIPPED and _same_difference(one, candidate, setting):
+        elif one.op == candidate.op and one.op in tree.MIRRORED and _same_difference(one, candidate, setting):
             best = best or "same values"
     return best
 

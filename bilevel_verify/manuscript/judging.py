@@ -18,7 +18,7 @@ from bilevel_verify.audit.scalar.claim import KINDS, Decision
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import tree
 from bilevel_verify.manuscript.claims import between_numbers, between_vectors
-from bilevel_verify.manuscript.comparing import FLIPPED, Relation, same
+from bilevel_verify.manuscript.comparing import Relation, same
 from bilevel_verify.manuscript.fidelity import Paper, relation_text
 from bilevel_verify.manuscript.matrices import attacked
 from bilevel_verify.manuscript.opaque import FOLDS, kind_of_call
@@ -62,7 +62,7 @@ def judge(paper: Paper, printed: Printed, effort: float = 1.0, seed: int = 0) ->
         found = _from_lines(paper, printed) or _apart(paper, printed)
         if found is not None:
             return found
-    if printed.goal or (relation.op not in FLIPPED and not (ordered and relation.op in LOEWNER)):
+    if printed.goal or (relation.op not in tree.MIRRORED and not (ordered and relation.op in LOEWNER)):
         raise OutOfScope("set or operator statement")
     if printed.definition or _is_setting(paper, printed):
         again = _defined_again(paper, printed) if printed.definition else None
@@ -96,7 +96,7 @@ def _ordered(paper: Paper, printed: Printed) -> Judgement:
     except (ValueError, IndexError, BilevelVerifyError, RecursionError):
         found = None
     if found is None:
-        raise OutOfScope("order" if printed.relation.op in FLIPPED else "set or operator statement")
+        raise OutOfScope("order" if printed.relation.op in tree.MIRRORED else "set or operator statement")
     decision = found.decision
     given = f"; with {', '.join(found.known)}" if found.known else ""
     said = f"{decision.engine}: {decision.certificate}{given}"
@@ -194,7 +194,7 @@ def _is_setting(paper: Paper, printed: Printed) -> bool:
 def _is_range(relation: Relation, table: Written) -> bool:
     """Whether a relation only says where a letter lives, or is a hypothesis in force: nothing is claimed."""
     whole = tree.Compare((relation.left, relation.right), (relation.op,))
-    turned = tree.Compare((relation.right, relation.left), (FLIPPED[relation.op],))
+    turned = tree.Compare((relation.right, relation.left), (tree.MIRRORED[relation.op],))
     plain = (tree.Letter, tree.Number, tree.Index)
     bare = all(isinstance(s, plain) for s in (relation.left, relation.right)) and relation.op != "=="
     return bare or whole in table.where or turned in table.where
@@ -233,7 +233,8 @@ def known_of(paper: Paper, printed: Printed) -> Known:
     domains = {letter[n]: d for n, d in ends.items()}
     formulas = {letter.get(n, n): naming.printed(node) for n, node in table.formulas.items()}
     plain = {n: body for n, body in paper.defined.letters().items() if n not in formulas and not has_order(body)}
-    conditions = [tree.Compare((c.left, c.right), (c.op,)) for c in candidates(printed.conditions) if c.op in FLIPPED]
+    between = [c for c in candidates(printed.conditions) if c.op in tree.MIRRORED]
+    conditions = [tree.Compare((c.left, c.right), (c.op,)) for c in between]
     return Known({**formulas, **plain}, domains, (*(naming.printed(w) for w in table.where), *conditions))
 
 

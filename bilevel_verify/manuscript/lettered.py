@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from bilevel_verify.language import tree
-from bilevel_verify.manuscript.comparing import FLIPPED, Relation, same_relation
+from bilevel_verify.manuscript.comparing import Relation, same_relation
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.opaque import Letters, opaque
 from bilevel_verify.manuscript.relations import Printed
@@ -45,7 +45,7 @@ class Lettered:
 
     def _form(self, one: Printed) -> _Form | None:
         relation = one.relation
-        if relation.op not in FLIPPED or any(has_order(s) for s in (relation.left, relation.right)):
+        if relation.op not in tree.MIRRORED or any(has_order(s) for s in (relation.left, relation.right)):
             return None
         letters = Letters(self.paper)
         try:
@@ -72,7 +72,7 @@ class Lettered:
         return found
 
     def _agrees(self, mine: Relation, form: _Form, own: list[str]) -> bool:
-        if form.relation.op != mine.op and form.relation.op != FLIPPED.get(mine.op):
+        if form.relation.op != mine.op and form.relation.op != tree.MIRRORED.get(mine.op):
             return False
         for order in permutations(own):
             values = {name: tree.Letter(letter) for name, letter in zip(form.made, order)}

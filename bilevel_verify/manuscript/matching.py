@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import read_latex
-from bilevel_verify.manuscript.comparing import FLIPPED, Relation, Setting, plain, same_relation
+from bilevel_verify.manuscript.comparing import Relation, Setting, plain, same_relation
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.lettered import Lettered
 from bilevel_verify.manuscript.naming import Said
@@ -142,7 +142,7 @@ class _Index:
         return self.near[sequences]
 
     def _keys(self, relation: Relation, setting: Setting) -> list[tuple[str, str]]:
-        if relation.op not in FLIPPED:
+        if relation.op not in tree.MIRRORED:
             return []
         sides = [[self._key(node) for node in setting.written(plain(s))] for s in (relation.left, relation.right)]
         return list(dict.fromkeys((a, b) if a <= b else (b, a) for a, b in zip(*sides)))
@@ -183,7 +183,7 @@ def _stated_names(paper: Paper, quoted: Quoted, index: _Index) -> list[str]:
         shown = read_latex(quoted.latex, paper.notation).statements
     except LatexError:
         return []
-    return list(dict.fromkeys(n for one in candidates(shown) if one.op in FLIPPED for n in index.names(one)))
+    return list(dict.fromkeys(n for one in candidates(shown) if one.op in tree.MIRRORED for n in index.names(one)))
 
 
 def _shown(one: Relation, printed: Relation, setting: Setting) -> bool:

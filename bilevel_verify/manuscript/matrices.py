@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from bilevel_verify.audit.instances.matrices import Attack, attack
 from bilevel_verify.audit.instances.matrices import Relation as OfMatrices
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.manuscript.comparing import FLIPPED, Relation
+from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.opaque import kind_of_node
 from bilevel_verify.theorems.rewrite import rebuild
@@ -33,7 +33,7 @@ class Attacked:
 
 def attacked(paper: Paper, relation: Relation, seed: int = 0) -> Attacked | None:
     """Attack a printed inequality; None if it is not one between norms of matrices alone."""
-    if relation.op not in FLIPPED or relation.op == "==" or not paper.source.euclidean:
+    if relation.op not in tree.MIRRORED or relation.op == "==" or not paper.source.euclidean:
         return None
     letters = _Letters(paper)
     try:

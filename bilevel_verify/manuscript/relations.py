@@ -9,7 +9,7 @@ from bilevel_verify.errors import InputError, LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement, read_latex
 from bilevel_verify.latex.source.symbols import COMPARABLE
-from bilevel_verify.manuscript.comparing import FLIPPED, Relation
+from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.formulas import Formula, Print, Said
 from bilevel_verify.theorems.rewrite import rebuild, substitute
 
@@ -82,7 +82,7 @@ def read_said(
         if one.reason and not said.use:
             raise InputError(f"{source.paper}, said {said.source!r}: {one.message}")
         letters = frozenset(name for word in said.any.split() if (name := _letter(word, notation)))
-        relations = tuple(p.relation for p in relations_of(one) if p.relation.op in FLIPPED)
+        relations = tuple(p.relation for p in relations_of(one) if p.relation.op in tree.MIRRORED)
         found.append((said, letters, relations))
     return tuple(found)
 

@@ -225,8 +225,8 @@ def _shapes(defect: Defect, paper: Paper, sentence: Sentence) -> Made | None:
     words = {"scalar": "number", "vector": "vector", "matrix": "matrix"}
     kinds: dict[str, str | None] = {}
     for part in (p for node in sentence.nodes() for p in node.walk()):
-        name = part.name if isinstance(part, tree.Letter) else part.base if isinstance(part, tree.Index) else None
-        if name is not None:
+        name = tree.name_of(part)
+        if name:
             role = "letter" if isinstance(part, tree.Letter) else "sequence"
             entry = paper.notation.by_name.get((name, role))
             kinds[name] = words.get(entry.kind) if entry is not None else None

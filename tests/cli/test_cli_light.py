@@ -1,4 +1,4 @@
-"""What a user waits for at a prompt: one checked formula loads neither SymPy nor the store of campaigns nor the page."""
+"""What a user waits for at a prompt: a checked formula loads no SymPy, no store of campaigns, no page."""
 
 from __future__ import annotations
 

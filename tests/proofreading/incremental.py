@@ -7,7 +7,7 @@ instances, equations between neighbours, paths of algorithms. The findings are t
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -171,3 +171,14 @@ def told(text: str, name: str) -> dict[Told, Defect]:
         path = Path(folder) / name
         path.write_text(text, encoding="utf-8")
         return {(d.kind, d.title, d.unit): d for d in proofread_draft(draft(path)).defects}
+
+
+def told_of(slip: tuple[str, str, str, str], texts: Mapping[str, str]) -> tuple[bool, bool]:
+    """Whether some words stand in a finding of a right text, and in one of it with one place changed.
+
+    ``slip`` is the file, what stands in it, what shall stand there, and the words.
+    """
+    file, old, new, words = slip
+    assert old in texts[file], old
+    right, wrong = (told(text, file) for text in (texts[file], texts[file].replace(old, new, 1)))
+    return any(words in title for _, title, _ in right), any(words in title for _, title, _ in wrong)

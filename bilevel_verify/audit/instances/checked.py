@@ -62,10 +62,9 @@ def matrix_findings(
             raise InputError(f"--for: {name}: beside matrices a letter is one of: {', '.join(KINDS)}")
     kinds = {name: ranges[name].strip() for name in sorted(used)}
     where = tuple(c for c in conditions if isinstance(c, tree.Compare))
-    links = zip(node.operands, node.operators, node.operands[1:])
     return [
         _finding(Relation(left, op, right, kinds, where), number, seed)
-        for number, (left, op, right) in enumerate(links)
+        for number, (left, op, right) in enumerate(node.links())
     ]
 
 

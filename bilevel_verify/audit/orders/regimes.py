@@ -141,8 +141,7 @@ def _parts(node: tree.Node) -> Iterator[tree.Node]:
         for part in node.operands:
             yield from _parts(part)
     elif isinstance(node, tree.Compare):
-        for one, op, other in zip(node.operands, node.operators, node.operands[1:]):
-            yield tree.Compare((one, other), (op,))
+        yield from node.pairs()
     else:
         yield node
 

@@ -171,7 +171,7 @@ class _Reader:
                 yield from self.of_sum(atom)
 
     def relation(self, condition: tree.Compare) -> Iterator[Monomial]:
-        for one, op, other in zip(condition.operands, condition.operators, condition.operands[1:]):
+        for one, op, other in condition.links():
             try:
                 ratio = self.monomial(other).times(self.monomial(one), sympy.S.NegativeOne)
             except NotMonomial:

@@ -13,14 +13,13 @@ from bilevel_verify.latex.grammar.undeclared import (
     APPLIED,
     indices_of,
     no_argument,
-    opens,
     operator_word,
     side_by_side,
     undeclared,
 )
 from bilevel_verify.latex.notation import Entry
 from bilevel_verify.latex.source.atoms import Atom, atom_of
-from bilevel_verify.latex.source.items import Item, Script
+from bilevel_verify.latex.source.items import Item, Script, opens
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.values import LINES, Kind, Value
 
@@ -111,7 +110,7 @@ def _chosen(cursor: Cursor, atom: Atom, found: list[Match], item: Item) -> Value
     if functions and (not letters or _applies(cursor, functions[0].entry, letters[0].entry, item)):
         return _applied(cursor, atom, functions[0], item)
     value = _letter(cursor, letters[0], item)
-    if atom.symbol in APPLIED and letters[0].entry.kind == "scalar" and opens(cursor, "["):
+    if atom.symbol in APPLIED and letters[0].entry.kind == "scalar" and opens(cursor.look(), "["):
         raise operator_word(cursor, atom, item)
     if not functions and isinstance(value.node, tree.Letter | tree.Index):
         no_argument(cursor, atom, letters[0].entry.name, item, declared=True, timed=_is_line(value))

@@ -16,7 +16,7 @@ from bilevel_verify.latex.grammar.expressions import expression, raised, whole
 from bilevel_verify.latex.grammar.sets import reals, relation
 from bilevel_verify.latex.notation import Entry
 from bilevel_verify.latex.source.atoms import Atom, default_names
-from bilevel_verify.latex.source.items import Fence, Item, Script
+from bilevel_verify.latex.source.items import Item, Script, opens
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Value
@@ -131,12 +131,6 @@ def _free(cursor: Cursor, atom: Atom, place: int, item: Item) -> Value:
     return value if atom.sup is None else raised(cursor, value, Script("^", atom.sup, item.at))
 
 
-def opens(cursor: Cursor, brackets: str) -> bool:
-    after = cursor.look()
-    text = after.left if isinstance(after, Fence) else after.text if isinstance(after, Token) else ""
-    return text != "" and text in brackets
-
-
 def operator_word(cursor: Cursor, atom: Atom, item: Item) -> Exception:
     name = atom.latex()
     readings = (
@@ -153,7 +147,7 @@ def no_operator(cursor: Cursor, atom: Atom, item: Item) -> None:
     ------
     LatexError : it is one.
     """
-    if (opens(cursor, "([") and atom.symbol in APPLIED) or (
+    if (opens(cursor.look(), "([") and atom.symbol in APPLIED) or (
         atom.symbol in EXPECTED and begins_operand(cursor, cursor.look())
     ):
         raise operator_word(cursor, atom, item)

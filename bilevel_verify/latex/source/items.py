@@ -54,3 +54,9 @@ class Script:
 
 
 Item = Token | Group | Fence | Environment | Macro | Script
+
+
+def opens(item: Item | None, brackets: str) -> bool:
+    """Whether one of some brackets opens with an item, alone or as a fence."""
+    text = item.left if isinstance(item, Fence) else item.text if isinstance(item, Token) else ""
+    return text != "" and text in brackets

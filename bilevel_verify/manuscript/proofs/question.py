@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bilevel_verify.language import tree
-from bilevel_verify.manuscript.comparing import FLIPPED, Relation
+from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.proofs import polynomials as p
 from bilevel_verify.manuscript.proofs.atoms import ANY, NONNEGATIVE, POSITIVE
 from bilevel_verify.manuscript.proofs.deriving import MOST_COLUMNS, Derivation, derive
@@ -209,7 +209,7 @@ class Question:
         return facts
 
     def _fact(self, relation: Relation, source: str) -> Fact | None:
-        if relation.op not in FLIPPED:
+        if relation.op not in tree.MIRRORED:
             return None
         before = dict(self.forms.needs)
         try:

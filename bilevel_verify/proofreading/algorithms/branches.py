@@ -40,11 +40,7 @@ def _scales(line: script.Assign) -> bool:
             pass
         case _:
             return False
-    return any(_name(target) == _name(old) for target in line.targets)
-
-
-def _name(node: tree.Node) -> str:
-    return node.base if isinstance(node, tree.Index) else node.name if isinstance(node, tree.Letter) else ""
+    return any(tree.name_of(target) == tree.name_of(old) for target in line.targets)
 
 
 def _named(paper: Paper) -> dict[str, tuple[Sentence, tree.Index, tree.Node]]:
@@ -54,9 +50,9 @@ def _named(paper: Paper) -> dict[str, tuple[Sentence, tree.Index, tree.Node]]:
         if sentence.read.formula.kind == "algorithm-line":
             continue
         for chain in sentence.chains():
-            equation = [r.word for r in chain.relations] in (["=="], [":="]) and len(chain.members) == 2
-            if equation and isinstance(chain.members[0], tree.Index):
-                found.setdefault(chain.members[0].base, []).append((sentence, chain.members[0], chain.members[1]))
+            left, right = chain.equation or (None, None)
+            if isinstance(left, tree.Index) and right is not None:
+                found.setdefault(left.base, []).append((sentence, left, right))
     return {base: every[0] for base, every in found.items() if len(every) == 1}
 
 

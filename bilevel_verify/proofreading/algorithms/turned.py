@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
-from bilevel_verify.manuscript.comparing import FLIPPED
 from bilevel_verify.proofreading.algorithms.reading import BREAKS, SLIP, Algorithm
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.ends import linear_form
@@ -99,7 +98,7 @@ def _compared(test: tree.Node) -> Iterator[tuple[tree.Node, str, tree.Node]]:
     match test:
         case tree.Compare(operands=(left, right), operators=(op,)):
             yield left, op, right
-            yield right, FLIPPED.get(op, op), left
+            yield right, tree.MIRRORED.get(op, op), left
         case tree.Not(operand=tree.Compare(operands=(left, right), operators=(op,))) if op in tree.NEGATED:
             yield from _compared(tree.Compare((left, right), (tree.NEGATED[op],)))
         case tree.Logical(operands=parts):

@@ -141,9 +141,9 @@ class Zones:
                 for state in states:
                     found = joined(found, state)
                 return found
-            case tree.Compare(operands=operands, operators=operators):
+            case tree.Compare() as chain:
                 found = zone
-                for one, op, other in zip(operands, operators, operands[1:], strict=False):
+                for one, op, other in chain.links():
                     found = None if found is None else self._compared(found, one, op, other)
                 return found
         return zone
@@ -260,9 +260,8 @@ def opposite(test: tree.Node) -> tree.Node:
             return tree.Compare((one, other), (tree.NEGATED[op],))
         case tree.Compare(operands=(one, other), operators=("==",)):
             return tree.Logical("or", (tree.Compare((one, other), ("<",)), tree.Compare((one, other), (">",))))
-        case tree.Compare(operands=operands, operators=operators) if len(operators) > 1:
-            links = zip(operands, operators, operands[1:], strict=False)
-            return tree.Logical("or", tuple(opposite(tree.Compare((a, b), (op,))) for a, op, b in links))
+        case tree.Compare(operators=operators) as chain if len(operators) > 1:
+            return tree.Logical("or", tuple(opposite(one) for one in chain.pairs()))
     return tree.Truth(True) if not isinstance(test, tree.Truth) else test
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from fractions import Fraction
 from itertools import islice, product
 
+from bilevel_verify.audit.scalar.claim import NONNEGATIVE, POSITIVE
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.comparing import Relation
@@ -15,12 +15,9 @@ from bilevel_verify.proofreading.following.expected import summed, telescopes
 from bilevel_verify.proofreading.following.premises import expects, in_expectation, plain, running_letters
 from bilevel_verify.proofreading.instances.scenes import Scene
 from bilevel_verify.proofreading.source import PROMISES
-from bilevel_verify.theorems.card_parts import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 
-ZERO = tree.Number(Fraction(0))
-WEAK = Domain("[0, oo)", "interval", Expression(ZERO, "0"), None, True, False)
-STRICT = Domain("(0, oo)", "interval", Expression(ZERO, "0"), None, False, False)
 MOST_RULES, MOST_POINTS, MOST_COLUMNS = 300, 36, 300
 
 
@@ -53,7 +50,7 @@ def _asked(scene: Scene, relation: Relation, rules: list[Rule], seeds: list[Rule
     given += _sums(scene, relation, given)
     if len(given) > MOST_RULES:
         return None
-    known = _known(scene, relation)
+    known = _known(scene)
     nodes = tuple(side for rule in seeds for side in (rule.relation.left, rule.relation.right))
     indices, kind = running_letters(scene.paper), kinds(scene)
     return derived_from(kind, indices, known, given, nodes, relation)
@@ -115,7 +112,7 @@ def kinds(scene: Scene) -> Callable[[tree.Node], str]:
     return kind
 
 
-def _known(scene: Scene, relation: Relation) -> Known:
+def _known(scene: Scene) -> Known:
     """Definitions, hypotheses and ranges of the letters of a passage."""
     domains: dict[str, Domain] = {}
     where: list[tree.Node] = []
@@ -123,15 +120,15 @@ def _known(scene: Scene, relation: Relation) -> Known:
         signed = one.operators in ((">",), (">=",)) and tree.is_zero(one.operands[1])
         if signed and isinstance(one.operands[0], tree.Letter):
             name, strict = one.operands[0].name, one.operators == (">",)
-            domains[name] = STRICT if strict or domains.get(name) is STRICT else WEAK
+            domains[name] = POSITIVE if strict or domains.get(name) is POSITIVE else NONNEGATIVE
         else:
-            where += _pairs(one)
+            where += one.pairs()
     for one in scene.where:  # 0 < a <= b: b is positive, too; K >= 1
-        for pair in _pairs(one):
+        for pair in one.pairs():
             low, high = pair.operands if pair.operators[0] in ("<", "<=") else pair.operands[::-1]
             if isinstance(high, tree.Letter) and isinstance(low, tree.Number) and low.value >= 0:
                 positive = low.value > 0 or pair.operators[0] in ("<", ">")
-                domains[high.name] = STRICT if positive else domains.get(high.name, WEAK)
+                domains[high.name] = POSITIVE if positive else domains.get(high.name, NONNEGATIVE)
     named = {**_text_equations(scene), **scene.define}
     functions = {e.name for e in scene.paper.notation.entries if e.role == "function"}
     define = {
@@ -139,11 +136,11 @@ def _known(scene: Scene, relation: Relation) -> Known:
         if n not in free_letters(v) | functions and scene.kind(tree.Letter(n)) == scene.kind(v) == "scalar"
     }  # fmt: skip
     for name in _positive(scene):
-        domains.setdefault(name, STRICT)
+        domains.setdefault(name, POSITIVE)
     for _ in range(2):
         for name, value in define.items():
             if _is_positive(value, domains):
-                domains[name] = STRICT
+                domains[name] = POSITIVE
     for name, value in [*define.items()]:
         match value:
             case tree.Call(function="ceil", arguments=(inner,)):
@@ -157,11 +154,9 @@ def _text_equations(scene: Scene) -> dict[str, tree.Node]:
     found: dict[str, set[tree.Node]] = {}
     for passage in scene.paper.passages:
         for chain in (c for s in passage.formulas for c in s.chains() if passage.kind not in ("proof", *PROMISES)):
-            words = [r.word for r in chain.relations]
-            equation = words in (["=="], [":="]) and len(chain.members) == 2
-            left = chain.members[0] if equation and plain(chain.members[1]) else None
-            if isinstance(left, tree.Letter) and scene.kind(left) == "scalar":
-                found.setdefault(left.name, set()).add(chain.members[1])
+            left, right = chain.equation or (None, None)
+            if isinstance(left, tree.Letter) and right is not None and plain(right) and scene.kind(left) == "scalar":
+                found.setdefault(left.name, set()).add(right)
     return {n: next(iter(v)) for n, v in found.items() if len(v) == 1}
 
 
@@ -180,7 +175,7 @@ def _positive(scene: Scene) -> Iterator[str]:
         under = part.denominator if isinstance(part, tree.Divide) else None
         for inner in under.walk() if under is not None else ():
             if isinstance(inner, tree.Letter | tree.Index) and scene.kind(inner) == "scalar":
-                yield inner.name if isinstance(inner, tree.Letter) else inner.base
+                yield tree.name_of(inner)
 
 
 def _is_positive(node: tree.Node, domains: Mapping[str, Domain]) -> bool:
@@ -189,7 +184,7 @@ def _is_positive(node: tree.Node, domains: Mapping[str, Domain]) -> bool:
         case tree.Number(value=value):
             return value > 0
         case tree.Letter(name=name):
-            return domains.get(name) is STRICT
+            return domains.get(name) is POSITIVE
         case tree.Add(terms=parts) | tree.Multiply(factors=parts):
             return all(_is_positive(part, domains) for part in parts)
         case tree.Divide(numerator=top, denominator=bottom):
@@ -199,11 +194,6 @@ def _is_positive(node: tree.Node, domains: Mapping[str, Domain]) -> bool:
         case tree.Call(function="min" | "max", arguments=arguments) if binder(node) is None:
             return all(_is_positive(part, domains) for part in arguments)
     return False
-
-
-def _pairs(one: tree.Compare) -> Iterator[tree.Compare]:
-    for left, op, right in zip(one.operands, one.operators, one.operands[1:], strict=False):
-        yield tree.Compare((left, right), (op,))
 
 
 def _sums(scene: Scene, relation: Relation, rules: list[Rule]) -> list[Rule]:

@@ -52,11 +52,10 @@ def _of(node: tree.Node) -> tree.Node:
 def _product(factors: tuple[tree.Node, ...]) -> tree.Node:
     fixed = [f for f in factors if not _drawn(f)]
     rest = [f for f in factors if _drawn(f)]
-    if len(rest) == 1:
-        return tree.Multiply((*fixed, _of(rest[0])))
-    return tree.Multiply((*fixed, tree.Call(EXPECTATION, (tree.Multiply(tuple(rest)),)))) if rest else tree.Multiply(
-        factors
-    )  # fmt: skip
+    if not rest:
+        return tree.Multiply(factors)
+    inner = _of(rest[0]) if len(rest) == 1 else tree.Call(EXPECTATION, (tree.Multiply(tuple(rest)),))
+    return tree.Multiply((*fixed, inner))
 
 
 def _drawn(node: tree.Node) -> bool:
@@ -75,20 +74,21 @@ def expectation_of(relation: Relation) -> Relation:
 
 def summed(relation: Relation, name: str, span: tuple[str, tree.Node, tree.Node]) -> Relation:
     """A relation summed over ``span`` in the place of its running letter ``name``."""
+    return Relation(_sum(relation.left, name, span), relation.op, _sum(relation.right, name, span))
+
+
+def _sum(body: tree.Node, name: str, span: tuple[str, tree.Node, tree.Node]) -> tree.Node:
+    """The sum of a body in ``name`` over ``span``."""
     letter, low, high = span
-
-    def total(side: tree.Node) -> tree.Node:
-        body = substitute(side, {name: tree.Letter(letter)})
-        return tree.Call("sum", (body, tree.Tuple((tree.Letter(letter), low, high))))
-
-    return Relation(total(relation.left), relation.op, total(relation.right))
+    moved = substitute(body, {name: tree.Letter(letter)})
+    return tree.Call("sum", (moved, tree.Tuple((tree.Letter(letter), low, high))))
 
 
 def telescopes(
     relation: Relation, name: str, span: tuple[str, tree.Node, tree.Node], kind: Callable[[tree.Node], str]
 ) -> list[Relation]:
     """What is known of the sums in a summed relation: ``sum a[k+1] - sum a[k] = a[K] - a[0]``, and ``sum 1``."""
-    letter, low, high = span
+    _, low, high = span
     here, after = tree.Letter(name), tree.Add((tree.Letter(name), ONE))
     found = []
     for part in dict.fromkeys(p for side in (relation.left, relation.right) for p in side.walk()):
@@ -97,8 +97,7 @@ def telescopes(
         if kind(part) != "scalar" or (isinstance(part, tree.Call) and binder(part) is not None):
             continue
         later = substitute(part, {name: after})
-        sums = [tree.Call("sum", (substitute(p, {name: tree.Letter(letter)}),
-                                  tree.Tuple((tree.Letter(letter), low, high)))) for p in (later, part)]  # fmt: skip
+        sums = (_sum(later, name, span), _sum(part, name, span))
         ends = substitute(part, {name: tree.Add((high, ONE))}), substitute(part, {name: low})
         found.append(Relation(_less(*sums), "==", _less(*ends)))
     count = tree.Add((high, tree.Negate(low), ONE))

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.names import EXPECTATION
-from bilevel_verify.manuscript.comparing import FLIPPED, Relation
+from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.proofs.said import Rule, tidy
 from bilevel_verify.proofreading.following.expected import expectation_of, has_expectation, spread
 from bilevel_verify.proofreading.instances.entries import as_entries, lettered
@@ -40,7 +40,7 @@ def relations_in(sentence: Sentence, paper: Paper) -> Iterator[Relation]:
         for left, relation, right in chain.links():
             op = "==" if relation.word in (":=", "<-") else relation.word
             one, other = (tidy(spread(as_entries(side, entries))) for side in (left, right))
-            if op in FLIPPED and plain(one) and plain(other):
+            if op in tree.MIRRORED and plain(one) and plain(other):
                 yield Relation(one, op, other)
 
 
@@ -77,7 +77,7 @@ def rule_of(paper: Paper, scene: Scene, relation: Relation, name: str) -> Rule:
 
 def _squared(one: Relation) -> Iterator[Relation]:
     """``norm(v) <= B`` squared."""
-    for relation in (one, one.flipped()) if one.op in FLIPPED else ():
+    for relation in (one, one.flipped()):
         if relation.op in ("<=", "<") and isinstance(relation.left, tree.Call) and relation.left.function == "norm":
             yield Relation(tree.Power(relation.left, TWO), relation.op, tree.Power(relation.right, TWO))
 

@@ -11,9 +11,9 @@ from itertools import islice
 
 from bilevel_verify.language import tree
 from bilevel_verify.manuscript.comparing import Relation
+from bilevel_verify.proofreading.instances.edits import LIKELY
 from bilevel_verify.theorems.rewrite import with_child
 
-FACTORS = tuple(Fraction(n, d) for n, d in ((2, 1), (1, 2), (4, 1), (1, 4)))
 DROPPED = ("a size", "a hypothesis")
 """Sources of derivations that drop a term, or use a bound that nobody cites."""
 MOST_LETTERS, MOST_EDITS = 3, 32
@@ -35,7 +35,7 @@ def _edits(right: tree.Node) -> Iterator[tuple[tree.Node, tree.Node, tree.Node]]
 
 
 def _scaled(term: tree.Node) -> Iterator[tree.Node]:
-    for factor in FACTORS:
+    for factor in LIKELY:
         yield tree.Multiply((tree.Number(factor), term))
     letters = sorted(p.name for p in set(term.walk()) if isinstance(p, tree.Letter) and len(p.name) < 8)
     for name in letters[:MOST_LETTERS]:

@@ -11,7 +11,9 @@ from bilevel_verify.language import tree
 from bilevel_verify.proofreading.joints.nearly import neighbours, renamings
 from bilevel_verify.theorems.rewrite import negated, with_child
 
-FACTORS = tuple(Fraction(n, d) for n, d in ((2, 1), (1, 2), (4, 1), (1, 4), (3, 1), (1, 3)))
+LIKELY = tuple(Fraction(n, d) for n, d in ((2, 1), (1, 2), (4, 1), (1, 4)))
+"""Factors that most slips have."""
+FACTORS = (*LIKELY, Fraction(3), Fraction(1, 3))
 TWO, ONE = Fraction(2), Fraction(1)
 SIZED = ("norm", "norm_2", "dual_norm", "abs")
 NAMES = "names"

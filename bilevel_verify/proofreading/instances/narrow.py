@@ -17,6 +17,7 @@ from bilevel_verify.drafting.letters import plain
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.instances.drawing import Instance, Unknown
+from bilevel_verify.proofreading.instances.edits import LIKELY
 from bilevel_verify.proofreading.instances.scenes import LOWER, UPPER, Scene, scenes
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import clauses
@@ -34,7 +35,6 @@ DRAWS = 30
 CLOSE = 1e-9
 EQUAL = ("==",)
 PLAIN = ("sqrt", "exp", "log", "ceil", "floor", "min", "max", "abs")
-FACTORS = tuple(Fraction(n, d) for n, d in ((2, 1), (1, 2), (4, 1), (1, 4)))
 NEARLY = 1e-6
 """Sides that are so near to each other are equal: at the ends of all ranges a right step is sharp, or far from it."""
 Link: TypeAlias = tuple[tree.Node, str, tree.Node]
@@ -138,7 +138,7 @@ def _numbers(node: tree.Node) -> bool:
 
 def _mended(scene: Scene, own: Scene, link: Link) -> str:
     """A hypothesis of the statement times a factor with which a link holds everywhere, and is sharp somewhere."""
-    for factor in FACTORS:
+    for factor in LIKELY:
         for condition in own.where:
             if condition in scene.where and len(condition.operators) == 1 and not is_sign(condition):
                 left, right = condition.operands

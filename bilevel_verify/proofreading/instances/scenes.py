@@ -118,7 +118,7 @@ def _forced(
     one: Instance, condition: tree.Compare, source: random.Random, define: Mapping[str, tree.Node], sharp: bool = False
 ) -> None:
     """A letter moved to where a condition that bounds it holds; ``sharp`` to the end of a range that takes it in."""
-    for left, op, right in zip(condition.operands, condition.operators, condition.operands[1:], strict=False):
+    for left, op, right in condition.links():
         for letter, other, up in ((left, right, op in UPPER), (right, left, op in LOWER)):
             if isinstance(letter, tree.Letter):
                 fixed = letter.name in define or letter.name in one.whole
@@ -139,8 +139,7 @@ def _forced(
 
 
 def _holds(one: Instance, condition: tree.Compare) -> bool:
-    links = zip(condition.operands, condition.operators, condition.operands[1:], strict=False)
-    return all(_link(one, *link) for link in links)
+    return all(_link(one, *link) for link in condition.links())
 
 
 def _link(one: Instance, left: tree.Node, op: str, right: tree.Node) -> bool:

@@ -12,7 +12,6 @@ from fractions import Fraction
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
-from bilevel_verify.manuscript.comparing import FLIPPED
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import LOWER, PLUG, UPPER, Bounded, bounds_of, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses, numbered_in
@@ -218,5 +217,5 @@ def _of_sum(cited: Sentence, core: tree.Node) -> Iterator[Bounded]:
                 if relation.word not in (*UPPER, *LOWER) or any(_sum(p) is not None for p in other.walk()):
                     continue
                 if any(_sum(p) == core for p in side.walk()) and not isinstance(side, tree.Add):
-                    op = FLIPPED[relation.word] if flip else relation.word
+                    op = tree.MIRRORED[relation.word] if flip else relation.word
                     yield Bounded(side, op, other)

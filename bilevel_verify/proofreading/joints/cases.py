@@ -13,7 +13,6 @@ from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.proofreading.source import Paper, Sentence
 
-TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 MEMBER = re.compile(r"(.+?)_?([12])\Z")
 
 
@@ -80,7 +79,7 @@ def _judged(name: str, first: Sentence, one: tree.Compare, second: Sentence, oth
     """The two conditions against each other, where they compare the same two things."""
     op = other.operators[0]
     if other.operands == one.operands[::-1]:
-        op = TURNED.get(op, op)
+        op = tree.MIRRORED.get(op, op)
     elif other.operands != one.operands:
         if other.operands[0] == one.operands[0] and tree.NEGATED.get(one.operators[0]) == op:
             title = f"the cases {name}_1 and {name}_2 part at two different values"

@@ -10,7 +10,6 @@ from itertools import pairwise
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
-from bilevel_verify.proofreading.joints.cases import TURNED
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
@@ -121,7 +120,7 @@ def judged_pair(one: Case, other: Case, joint: str) -> Iterator[Judged]:
     """Two conditions on one quantity with their directions against each other; nothing on other pairs."""
     left, right, op = other.left, other.right, other.op
     if left != one.left and right == one.left:
-        left, right, op = right, left, TURNED[op]
+        left, right, op = right, left, tree.MIRRORED[op]
     upper, lower = ("<", "<="), (">", ">=")
     if left != one.left or not ((one.op in upper and op in lower) or (one.op in lower and op in upper)):
         return

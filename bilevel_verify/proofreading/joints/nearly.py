@@ -14,6 +14,7 @@ from functools import partial
 from itertools import islice
 from math import inf
 
+from bilevel_verify.audit.scalar.claim import POSITIVE
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.latex import Notation
@@ -27,7 +28,6 @@ from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.joints.quoting import fitted, renamed, shifted
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import Paper, Sentence
-from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import moved_limit, rebuild, with_child
 
 EQUAL = ("==", ":=", "<-")
@@ -42,8 +42,6 @@ Rule = tuple[tree.Index, tree.Node]
 
 
 NUMBER = ("a number",)
-POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, False, False)
-"""Steps and constants: what is no identity for positive ones is none."""
 
 
 class Step:
@@ -53,7 +51,7 @@ class Step:
         self.choices: list[tuple[Forms, Mapping[tree.Index, tree.Node], Linear, Linear]] = []
         self.equal, self.names = False, ""
         letters = {name for side in (left, right, *(r for _, r in rules)) for name in tree.letters(side)}
-        positive = dict.fromkeys(letters, POSITIVE)
+        positive = dict.fromkeys(letters, POSITIVE)  # steps and constants: what is no identity for these is none
         names = tuple(rule for rule in rules if not runs(rule))
         for chosen in dict.fromkeys([(), names, *((*names, rule) for rule in rules), rules]):
             forms, table = Forms(partial(kind_in, notation), positive), dict(chosen)

@@ -47,11 +47,12 @@ def _values(paper: Paper) -> Iterator[Defect]:
             chains = list(sentence.chains())
             name = said["home"] if said else ""
             home = [p for p in paper.passages if name and p.name == name]
-            if len(home) != 1 or len(chains) != 1 or [r.word for r in chains[0].relations] not in (["=="], [":="]):
+            sides = chains[0].equation if len(home) == len(chains) == 1 else None
+            if sides is None:
                 continue
-            left, right = chains[0].members
-            there = [(s, c.members[1]) for s in home[0].formulas for c in s.chains()
-                     if [r.word for r in c.relations] in (["=="], [":="]) and c.members[0] == left]  # fmt: skip
+            left, right = sides
+            there = [(s, c.equation[1]) for s in home[0].formulas for c in s.chains()
+                     if c.equation is not None and c.equation[0] == left]  # fmt: skip
             try:
                 differ = len(there) == 1 and form_of(there[0][1]).terms != form_of(right).terms
             except Formless:

@@ -160,8 +160,9 @@ def defined_in(passage: Passage) -> dict[str, tree.Node]:
     """Letters that a statement defines by one formula without an order: ``C := 8 L |x_0 - x^*|^2``."""
     table: dict[str, list[tree.Node]] = {}
     for chain in (c for s in passage.formulas for c in s.chains()):
-        if [r.word for r in chain.relations] in (["=="], [":="]) and isinstance(chain.members[0], tree.Letter):
-            table.setdefault(chain.members[0].name, []).append(chain.members[1])
+        left, right = chain.equation or (None, None)
+        if isinstance(left, tree.Letter) and right is not None:
+            table.setdefault(left.name, []).append(right)
     return {
         name: values[0] for name, values in table.items()
         if len(values) == 1 and name not in tree.letters(values[0]) and not tree.functions(values[0]) & {*ORDERS}

@@ -67,8 +67,8 @@ def _standing(paper: Paper) -> Iterator[Defect]:
 def _positive(node: tree.Node | None) -> Iterator[str]:
     """Letters that a relation says to be more, or less, than a number."""
     match node:
-        case tree.Compare(operands=operands, operators=operators):
-            for left, op, right in zip(operands, operators, operands[1:], strict=False):
+        case tree.Compare() as chain:
+            for left, op, right in chain.links():
                 for one, other in ((left, right), (right, left)):
                     if (op in ("<", ">") and isinstance(one, tree.Letter) and isinstance(other, tree.Number)) or (
                         op == "!=" and isinstance(one, tree.Letter)

@@ -152,7 +152,7 @@ def _set(formula: Sentence) -> str:
     if formula.read.formula.kind == "display" or len(chains) != 1 or [r.word for r in chains[0].relations] != ["=="]:
         return ""
     left = chains[0].members[0]
-    return left.name if isinstance(left, tree.Letter) else left.base if isinstance(left, tree.Index) else ""
+    return tree.name_of(left)
 
 
 def _uses_itself(clause: Clause) -> Iterator[Defect]:
