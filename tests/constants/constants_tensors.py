@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from bilevel_verify.constants.calculus.forms import entry_tensor
+from bilevel_verify.constants.calculus.ascent import entry_tensor
 from bilevel_verify.constants.formula.model import Model, Pieces
 
 

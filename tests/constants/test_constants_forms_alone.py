@@ -11,6 +11,7 @@ import pytest
 import sympy
 from sympy import cos, sin
 
+from bilevel_verify.constants.calculus import forms
 from bilevel_verify.constants.calculus.forms import (
     Form,
     Net,
@@ -307,7 +308,7 @@ def test_attained_values_come_from_matrices_nets_or_ascents(monkeypatch: pytest.
         assert form.net is not None
         values = pieces.ridges.lo @ form.net.ridge + (pieces.entries.lo @ form.net.entry if seen else 0.0)
         np.testing.assert_allclose(form.lower(pieces), np.abs(values).max(axis=1), rtol=1e-12)
-        monkeypatch.setattr(form, "_ascent", lambda p: np.array([7.0, 8.0, 9.0]))
+        monkeypatch.setattr(forms, "ascended", lambda m, s, p: np.array([7.0, 8.0, 9.0]))
         form.net = None
         assert form.lower(pieces).tolist() == [7.0, 8.0, 9.0]
 

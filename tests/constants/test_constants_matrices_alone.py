@@ -12,17 +12,16 @@ import sympy
 from constants_tensors import centre_tensor
 from sympy import cos, sin
 
-from bilevel_verify.constants.calculus import forms, tensors
+from bilevel_verify.constants.calculus import ascent, tensors
+from bilevel_verify.constants.calculus.ascent import _contract, _unit, ascended
 from bilevel_verify.constants.calculus.forms import (
     Form,
     Net,
     _basis_of_rows,
-    _contract,
     _dyadic,
     _grid,
     _matrix,
     _tidy,
-    _unit,
     gradient_entries,
 )
 from bilevel_verify.constants.formula.model import Model, Pieces
@@ -349,11 +348,11 @@ def test_an_ascent_is_step_by_step_that_of_its_documentation(slots: str, monkeyp
             length = np.linalg.norm(contracted, axis=1)
             best = np.maximum(best, length)
             vectors[place] = contracted / length[:, None]
-    np.testing.assert_allclose(form._ascent(pieces, 2, 4), best, rtol=1e-12)
+    np.testing.assert_allclose(ascended(form.model, form.slots, pieces, 2, 4), best, rtol=1e-12)
     calls: list[int] = []
-    contract = forms._contract
-    monkeypatch.setattr(forms, "_contract", lambda t, v, p: calls.append(p) or contract(t, v, p))
-    form._ascent(pieces)
+    contract = ascent._contract
+    monkeypatch.setattr(ascent, "_contract", lambda t, v, p: calls.append(p) or contract(t, v, p))
+    ascended(form.model, form.slots, pieces)
     assert calls == [step % 3 for step in range(25)] * 6
 
 

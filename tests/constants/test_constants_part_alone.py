@@ -19,6 +19,7 @@ from bilevel_verify.constants.calculus.forms import Form
 from bilevel_verify.constants.formula.domain import Domain, one_period
 from bilevel_verify.constants.formula.smoothness import Jump
 from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups.closed_form import closed_form
 from bilevel_verify.constants.groups.part import Part
 from bilevel_verify.constants.search.branch import Supremum
 
@@ -403,7 +404,7 @@ def test_where_an_attained_value_comes_from(
     ],
 )
 def test_closed_forms_on_the_whole_space(expression: Any, is_x: tuple[bool, ...], slots: str, value: Any) -> None:
-    found = part_of(expression, is_x, LINE)._closed(slots)
+    found = closed_form(part_of(expression, is_x, LINE), slots)
     assert (found is None) == (value is None)
     if value is not None:
         assert found is not None
@@ -415,4 +416,4 @@ def test_both_ends_of_the_spectrum_are_needed(lost: bool, monkeypatch: pytest.Mo
     """A closed largest eigenvalue alone is no norm: minus the smallest one may be larger."""
     whole = PART.exact.extreme_eigenvalue
     monkeypatch.setattr(PART.exact, "extreme_eigenvalue", lambda rows, top: None if top == lost else whole(rows, top))
-    assert part_of(sin(A) + 3 * A**2, (True,), LINE)._closed("xx") is None
+    assert closed_form(part_of(sin(A) + 3 * A**2, (True,), LINE), "xx") is None

@@ -25,6 +25,7 @@ from bilevel_verify.constants.calculus.affine_variables import faces
 from bilevel_verify.constants.calculus.forms import Form
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups.closed_form import closed_form, length_of
 from bilevel_verify.constants.groups.part import Part
 from bilevel_verify.constants.search.branch import Known, Supremum
 from bilevel_verify.intervals.scalar import Derived, scalar
@@ -267,7 +268,7 @@ NORMS: list[tuple[Any, str, Any]] = [
 @pytest.mark.parametrize(("expression", "slots", "norm"), NORMS)
 def test_closed_forms_on_the_plane(expression: Any, slots: str, norm: Any) -> None:
     part = part_of(expression, ends=LINE)
-    found = part._closed(slots)
+    found = closed_form(part, slots)
     assert (found is None) == (norm is None)
     if norm is not None:
         assert sympy.simplify(found - norm) == 0
@@ -285,8 +286,8 @@ def test_a_closed_form_is_rounded_up_and_handed_on_as_exact() -> None:
 def test_the_length_of_a_ridge_in_its_blocks() -> None:
     part = part_of(sin(3 * A - 4 * B), ends=LINE)
     ridge = part.structure.ridges[0]
-    assert [part._length(ridge, s) for s in ("x", "y", "z", "xy", "zz", "xyz")] == [3, 4, 5, 12, 25, 60]
-    assert Rational(1) == part._length(ridge, "")
+    assert [length_of(part, ridge, s) for s in ("x", "y", "z", "xy", "zz", "xyz")] == [3, 4, 5, 12, 25, 60]
+    assert Rational(1) == length_of(part, ridge, "")
 
 
 def test_which_ends_of_a_range_are_only_safe() -> None:

@@ -17,10 +17,11 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
+from bilevel_verify.constants.calculus.ascent import ascended
 from bilevel_verify.constants.formula.model import Model, Pieces
 from bilevel_verify.intervals import linalg
 from bilevel_verify.intervals.batch import Interval
@@ -167,7 +168,11 @@ class Form:
     def reached(self, pieces: Pieces) -> Array:
         """Attained values at thin boxes, as :meth:`lower` but without the coarseness of a net (for pictures)."""
         found = self.lower(pieces)
-        return found if self.order < 3 else np.maximum(found, self._where_known(self._ascent, pieces))
+        return (
+            found
+            if self.order < 3
+            else np.maximum(found, self._where_known(partial(ascended, self.model, self.slots), pieces))
+        )
 
     def _where_known(self, values: Callable[[Pieces], Array], pieces: Pieces) -> Array:
         boxes = pieces.ridges.lo.shape[0]
@@ -184,7 +189,7 @@ class Form:
             return np.asarray(np.abs(np.linalg.eigvalsh(self.matrix(pieces))).max(axis=1))
         if self.net is not None:
             return np.asarray(np.abs(self._centre_values(self.net, pieces)).max(axis=1, initial=0.0))
-        return self._ascent(pieces)
+        return ascended(self.model, self.slots, pieces)
 
     def least_eigenvalue(self, pieces: Pieces) -> Array:
         """``lambda_min`` at thin boxes (float arithmetic; infinite where a derivative is not known there)."""
@@ -291,27 +296,6 @@ class Form:
         top = linalg.spectral_norm(scaled, scaled) * math.sqrt(len(rows)) * (1 + 1e-12)
         return np.asarray(np.minimum(by_entries, up(top + linalg.vector_norm(entries))))
 
-    def _ascent(self, pieces: Pieces, starts: int = 6, steps: int = 25) -> Array:
-        """Best of a few alternating power ascents per point (lower bound; float arithmetic)."""
-        tensor, centre, rows = entry_tensor(self.model, pieces), pieces.ridges.centre(), self.model.row_centres
-        rng = np.random.default_rng(5)
-        boxes = len(centre)
-        best = np.zeros(boxes)
-        masks = [np.isin(np.arange(self.model.n), self.model.slots(s)).astype(float) for s in self.slots]
-        for _ in range(starts):
-            vectors = [rng.normal(size=(boxes, self.model.n)) * m for m in masks]
-            vectors = [_unit(v) for v in vectors]
-            for step in range(steps):
-                place = step % self.order
-                contracted = _along_ridges(centre, rows, vectors, place)
-                if tensor is not None:
-                    contracted = contracted + _contract(tensor, vectors, place)
-                contracted = contracted * masks[place]
-                length = np.sqrt((contracted**2).sum(axis=1))
-                best = np.maximum(best, length)
-                vectors[place] = _unit(contracted)
-        return best
-
 
 def defined(pieces: Pieces) -> Mask:
     """Boxes on which every coefficient is finite and known to a relative 1e-3 (so that its centre is a value)."""
@@ -383,42 +367,3 @@ def gradient_entries(pieces: Pieces, n: int) -> Interval:
     order = [space.indices[number].index(1) for number in space.of_degree(1)]
     columns = np.argsort(order)
     return pieces.entries[:, columns]
-
-
-def entry_tensor(model: Model, pieces: Pieces) -> Array | None:
-    """The part of the float tensor at the centres that no ridge makes, shape (boxes, n, ..., n); None for nothing."""
-    k, n, centre = pieces.order, model.n, pieces.entries.centre()
-    if not centre.any():
-        return None
-    out = np.zeros((len(centre), *[n] * k))
-    space = jet_space(n, k)
-    for column, number in enumerate(space.of_degree(k)):
-        if not centre[:, column].any():
-            continue
-        positions = [i for i, a in enumerate(space.indices[number]) for _ in range(a)]
-        for place in set(itertools.permutations(positions)):
-            where: Any = (slice(None), *place)
-            out[where] = centre[:, column]
-    return out
-
-
-def _along_ridges(centre: Array, rows: Array, vectors: list[Array], skip: int) -> Array:
-    """``sum_l c_l a_l prod_(q != skip) (a_l . v_q)``, shape (boxes, n): the tensor itself is never made."""
-    weights = centre
-    for place, vector in enumerate(vectors):
-        if place != skip:
-            weights = weights * (vector @ rows.T)
-    return np.asarray(weights @ rows)
-
-
-def _contract(tensor: Array, vectors: list[Array], skip: int) -> Array:
-    out = tensor
-    for place in reversed(range(len(vectors))):
-        if place != skip:
-            out = np.einsum("b...i,bi->b...", np.moveaxis(out, place + 1, -1), vectors[place])
-    return out
-
-
-def _unit(v: Array) -> Array:
-    length = np.sqrt((v**2).sum(axis=1, keepdims=True))
-    return np.asarray(v / np.where(length > 0, length, 1.0))

@@ -8,7 +8,6 @@ from functools import cached_property, partial
 
 import numpy as np
 import sympy
-from sympy import Expr
 
 from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.constants.bound.bounds import Bound, combine, jump_bound
@@ -23,6 +22,7 @@ from bilevel_verify.constants.formula.domain import Domain, one_period
 from bilevel_verify.constants.formula.piecewise import PiecewiseScalar
 from bilevel_verify.constants.formula.scalars import CompositeScalar
 from bilevel_verify.constants.formula.structure import Structure, ridge_text
+from bilevel_verify.constants.groups.closed_form import closed_form
 from bilevel_verify.constants.groups.composition import apart, sampled_specials, with_specials
 from bilevel_verify.constants.groups.group import Group
 from bilevel_verify.constants.groups.infinite import infinite
@@ -137,7 +137,7 @@ class Part(Group):
     def _calculus(self, slots: str) -> Bound:
         k = len(slots)
         free = self._free_arguments()
-        closed = self._closed(slots) if free else None
+        closed = closed_form(self, slots) if free else None
         if closed is not None:
             top = enclose(closed)[1]
             why = Reason(self._rule(slots), f"{self.label(slots)} = {closed}", self._range_reasons(k))
@@ -237,43 +237,6 @@ class Part(Group):
         members = {i for ridge in self.structure.ridges for i, _ in ridge.row}
         whole = all(np.isneginf(self.domain.lo[i]) and np.isposinf(self.domain.hi[i]) for i in members)
         return whole and exact.independent_rows(self.structure.ridges, self.n)
-
-    def _closed(self, slots: str) -> Expr | None:
-        """Closed form on the whole space, independent rows: eigenvalues (order 2), orthogonal ridges (order >= 3)."""
-        k = len(slots)
-        ridges = self.structure.ridges
-        ranges = [exact.exact_range(r.function, k) for r in ridges]
-        if any(r is None for r in ranges):
-            return None
-        scaled = [exact.scale(r.weight, bounds) for r, bounds in zip(ridges, ranges) if bounds is not None]
-        if k == 1:
-            return exact.gradient_vertex(self.structure, scaled, self.model.slots(slots))
-        if k == 2 and len(set(slots)) == 1:
-            members = self.model.slots(slots[0])
-            low = exact.exact_matrix(self.structure, [s[0] for s in scaled], members)
-            high = exact.exact_matrix(self.structure, [s[1] for s in scaled], members)
-            top = exact.extreme_eigenvalue(exact.frozen(high), True)
-            bottom = exact.extreme_eigenvalue(exact.frozen(low), False)
-            if top is None or bottom is None:
-                return None
-            largest = exact.larger(top, -bottom)
-            end = 1 if largest == top else 0
-            return None if any(exact.safe_ends(r, 2)[end] for r in ridges) else largest
-        if k >= 3 and exact.orthogonal(ridges) and (len(ridges) == 1 or len(set(slots)) == 1):
-            values = [exact.larger(-s[0], s[1]) * self._length(r, slots) for r, s in zip(ridges, scaled)]
-            best = values[0]
-            for value in values[1:]:
-                best = exact.larger(best, value)
-            return sympy.sqrtdenest(sympy.expand(best)) if not best.is_Rational else best
-        return None
-
-    def _length(self, ridge: object, slots: str) -> Expr:
-        product: Expr = sympy.Integer(1)
-        for s in slots:
-            members = set(self.model.slots(s))
-            square = sum((v**2 for i, v in ridge.row if i in members), sympy.Integer(0))  # type: ignore[attr-defined]
-            product = product * square
-        return sympy.sqrt(sympy.expand(product))
 
     def _rule(self, slots: str) -> str:
         if self.only_specials:

@@ -21,6 +21,7 @@ from bilevel_verify.constants.calculus import exact
 from bilevel_verify.constants.calculus.forms import Form
 from bilevel_verify.constants.calculus.specials import Radial, radial_power
 from bilevel_verify.constants.formula.model import Pieces
+from bilevel_verify.constants.groups.closed_form import length_of
 from bilevel_verify.constants.groups.engine import Analysis
 from bilevel_verify.constants.groups.part import Part
 from bilevel_verify.constants.hoelder.continuity import Setting, Step, composite_modulus, moduli_of
@@ -217,7 +218,9 @@ def _closed_single(
     values = []
     for ridge, (_, closed, *_) in zip(ridges, members):
         square = sum((c**2 for _, c in ridge.row), Integer(0))
-        values.append(sympy.Abs(ridge.weight) * closed * part._length(ridge, form) * sympy.expand(square) ** (nu / 2))
+        values.append(
+            sympy.Abs(ridge.weight) * closed * length_of(part, ridge, form) * sympy.expand(square) ** (nu / 2)
+        )
     return sympy.powsimp(max(values, key=lambda v: enclose(v)[1]))
 
 
