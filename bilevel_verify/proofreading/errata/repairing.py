@@ -10,6 +10,7 @@ from bilevel_verify.language import parse, to_latex, tree
 from bilevel_verify.language.latex import CONDITION, Echo
 from bilevel_verify.proofreading.errata.erratum import Repair
 from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Identity, Inequality, Statement, Step
+from bilevel_verify.theorems.rewrite import rebuild
 
 
 class Marked(Echo):
@@ -27,7 +28,23 @@ class Marked(Echo):
 
 def marked_latex(printed: tree.Node, repaired: tree.Node, display: Mapping[str, str]) -> str:
     """The repaired form with what the printed one does not have underlined."""
+    printed, repaired = _signs_in_front(printed), _signs_in_front(repaired)
     return Marked(display, set(_changed(printed, repaired))).of(repaired, CONDITION)
+
+
+def _signs_in_front(node: tree.Node) -> tree.Node:
+    """The same with the sign of a product or quotient before it: ``-3 a/b`` for ``((-3) a)/b``."""
+    node = rebuild(node, _signs_in_front)
+    match node:
+        case tree.Multiply(factors=(tree.Negate(operand=first), *rest)):
+            return tree.Negate(tree.Multiply((first, *rest)))
+        case tree.Multiply(factors=(tree.Number(value=value), *rest)) if value < 0:
+            return tree.Negate(tree.Multiply((tree.Number(-value), *rest)))
+        case tree.Divide(numerator=tree.Negate(operand=top), denominator=below):
+            return tree.Negate(tree.Divide(top, below))
+        case tree.Divide(numerator=tree.Number(value=value), denominator=below) if value < 0:
+            return tree.Negate(tree.Divide(tree.Number(-value), below))
+    return node
 
 
 def _changed(old: tree.Node, new: tree.Node) -> Iterable[int]:
@@ -70,8 +87,9 @@ def _alike(old: tree.Node, new: tree.Node) -> bool:
 
 
 def display_of(card: Card) -> dict[str, str]:
-    """Letters and functions in the paper's own symbols."""
-    shown = {name: spec.display for name, spec in card.letters.items() if spec.display}
+    """Letters and functions in the paper's own symbols: those of its notation, and the displays that a card gives."""
+    shown = {entry.name: entry.display for entry in reversed(card.notation.entries)}  # the first of several stays
+    shown |= {name: spec.display for name, spec in card.letters.items() if spec.display}
     return shown | {name: spec.display for name, spec in card.functions.items() if spec.display}
 
 
