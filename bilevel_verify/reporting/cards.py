@@ -17,6 +17,7 @@ from bilevel_verify.reporting.document import (
     RefutedRecord,
     StatementRecord,
 )
+from bilevel_verify.theorems.notation import symbols_of
 from bilevel_verify.theorems.origins import ours_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _paper(key: str, rows: Sequence[RowRecord]) -> PaperRecord:
             "algorithms": [],
             "coverage": [],
         }
-    display = display_of(card)
+    display = symbols_of(card)
     wanted = {r["statement"] for r in rows}
     return {
         "key": key,
@@ -151,15 +152,9 @@ def bare_claim(name: str | None, **told: Unpack[Told]) -> ClaimRecord:
     }
 
 
-def display_of(card: Card) -> dict[str, str]:
-    """Letter or function -> the paper's own symbol, as the card gives it."""
-    display = {name: spec.display for name, spec in card.letters.items() if spec.display}
-    return display | {name: spec.display for name, spec in card.functions.items() if spec.display}
-
-
 def entry_record(card: Card, entry: Entry) -> StatementRecord:
     """One numbered item: what is printed, what was understood (as LaTeX), and the text it was read from."""
-    display = display_of(card)
+    display = symbols_of(card)
     return {
         "name": f"{card.key}/{entry.id}",
         "id": entry.id,

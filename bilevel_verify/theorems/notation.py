@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.files import is_file, read_toml
@@ -11,6 +12,9 @@ from bilevel_verify.installation import theory_directory
 from bilevel_verify.language import letter_latex
 from bilevel_verify.latex import Notation
 from bilevel_verify.theorems.card_parts import FunctionSpec, LetterSpec
+
+if TYPE_CHECKING:
+    from bilevel_verify.theorems.card import Card
 
 FIELD = {
     "f": ("f", "functions"),
@@ -65,3 +69,13 @@ def notation_of(
         usual = {n: d for n, (d, kind) in FIELD.items() if kind == group and (n in functions or n in ("O", "softO"))}
         notation = notation.extended(usual, group)
     return notation.extended({n: d for n, d in ITERATES.items() if n not in letters}, "vector_sequences")
+
+
+def symbols_of(card: Card) -> dict[str, str]:
+    """Letter or function -> the paper's own symbol: that of the notation, and over it the display that the card gives.
+
+    Of several symbols of one name the first stands.
+    """
+    shown = {entry.name: entry.display for entry in reversed(card.notation.entries)}
+    shown |= {name: spec.display for name, spec in card.letters.items() if spec.display}
+    return shown | {name: spec.display for name, spec in card.functions.items() if spec.display}

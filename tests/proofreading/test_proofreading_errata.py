@@ -172,6 +172,8 @@ def test_the_repaired_form_underlines_what_changed(entries: tuple[Erratum, ...])
         ("a <= b", "a < b", r"\underline{a < b}"),
         ("sum(x[i], (i, 0, k)) <= b", "sum(x[i+1], (i, 0, k)) <= b", r"\sum_{i=0}^{k} x_{\underline{i + 1}} \le b"),
         ("a <= b", "a <= b", r"a \le b"),
+        ("a <= b*c/d", "a <= (-2)*b*c/d", r"a \le \underline{-\frac{2\,b\,c}{d}}"),
+        ("a**(1/n) <= b", "a**((-1)/n) <= b", r"a^{\underline{-\frac{1}{n}}} \le b"),
     ],
 )
 def test_marks(printed: str, repaired: str, marked: str) -> None:

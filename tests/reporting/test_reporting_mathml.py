@@ -90,15 +90,15 @@ def test_deep_nesting_is_refused_not_crashed() -> None:
 
 def test_every_formula_of_the_shipped_cards_is_understood() -> None:
     from bilevel_verify.language import to_latex
-    from bilevel_verify.reporting.cards import display_of
     from bilevel_verify.theorems import cards, load_card
+    from bilevel_verify.theorems.notation import symbols_of
 
     refused, seen = [], 0
     for record in cards():
         if record.error:
             continue
         card = load_card(record.name)
-        display = display_of(card)
+        display = symbols_of(card)
         for _, claim in card.claims():
             parsed = [to_latex(side.tree, display) for link in claim.chain for side in (link.left, link.right)]
             printed = [p for p in (*claim.printed, *(link.printed for link in claim.chain)) if p]

@@ -10,6 +10,7 @@ from bilevel_verify.language import parse, to_latex, tree
 from bilevel_verify.language.latex import CONDITION, Echo
 from bilevel_verify.proofreading.errata.erratum import Repair
 from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Identity, Inequality, Statement, Step
+from bilevel_verify.theorems.notation import symbols_of
 from bilevel_verify.theorems.rewrite import rebuild
 
 
@@ -86,13 +87,6 @@ def _alike(old: tree.Node, new: tree.Node) -> bool:
     return True
 
 
-def display_of(card: Card) -> dict[str, str]:
-    """Letters and functions in the paper's own symbols: those of its notation, and the displays that a card gives."""
-    shown = {entry.name: entry.display for entry in reversed(card.notation.entries)}  # the first of several stays
-    shown |= {name: spec.display for name, spec in card.letters.items() if spec.display}
-    return shown | {name: spec.display for name, spec in card.functions.items() if spec.display}
-
-
 def repair_of(card: Card, findings: Sequence[Finding], everything: Sequence[Finding]) -> Repair | None:
     """The recorded repaired form of the first row that has one, else the neighbour that the search found."""
     for finding in findings:
@@ -117,7 +111,7 @@ def _claim(entry: Entry | None, finding: Finding) -> Claim | None:
 def _recorded(
     card: Card, printed: Entry | Claim, repaired: Entry | Claim, finding: Finding, everything: Sequence[Finding]
 ) -> Repair:
-    display, before, after = display_of(card), _relations(printed), _relations(repaired)
+    display, before, after = symbols_of(card), _relations(printed), _relations(repaired)
     lines = [
         marked_latex(before[n] if n < len(before) else tree.Truth(False), node, display)
         for n, node in enumerate(after)
@@ -138,7 +132,7 @@ def _searched(card: Card, finding: Finding) -> Repair:
     """A neighbour that was proved: ``relation where hypothesis [change]``."""
     text, _, change = (finding.repaired or "").partition(" [")
     relation, _, hypothesis = text.partition(" where ")
-    display, row = display_of(card), finding.row
+    display, row = symbols_of(card), finding.row
     op = str(row.details.get("op", "<="))
     new = parse(relation)
     old = parse(f"{row.left} {op} {row.right}") if row.left and row.right else new
@@ -160,7 +154,7 @@ def _relations(item: Entry | Claim) -> list[tree.Node]:
 
 def _conditions(card: Card, printed: Entry | Claim, repaired: Entry | Claim) -> Iterable[str]:
     """Hypotheses, ranges and definitions in which the two differ."""
-    display = display_of(card)
+    display = symbols_of(card)
     old, new = list(printed.where), [*repaired.where, *repaired.added]
     if isinstance(printed, Derivation) and isinstance(repaired, Derivation):
         old, new = [*old, *printed.regime], [*new, *repaired.regime]

@@ -13,8 +13,8 @@ from bilevel_verify.problems.catalogue import zoo
 from bilevel_verify.problems.files import dump, from_spec
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.proofreading.errata.erratum import Witness
-from bilevel_verify.proofreading.errata.repairing import display_of
 from bilevel_verify.theorems.card import Card, Entry
+from bilevel_verify.theorems.notation import symbols_of
 
 GROWS = r"along these values, as $t\to\infty$, the two sides grow at different orders, so that no constant will do"
 OPERATOR = re.compile(r"\s*(<=|>=|==|<|>)\s*")
@@ -29,7 +29,7 @@ def witness_of(card: Card, findings: Sequence[Finding]) -> Witness | None:
     if not (full or shown):
         return None
     finding = (full or shown)[0]
-    row, point, display = finding.row, dict(finding.counterexample or {}), display_of(card)
+    row, point, display = finding.row, dict(finding.counterexample or {}), symbols_of(card)
     values = tuple((to_latex(tree.Letter(n), display), str(v)) for n, v in point.items() if n not in INSTANCE)
     names = [n for n in point if n not in INSTANCE]
     unsaid = row.measured is None or row.bound is None or row.kind == "probability"
