@@ -51,7 +51,7 @@ class Series:
 
 
 @dataclass
-class _Keeper(Tally):
+class _Recording(Tally):
     """A tally that forgets nothing."""
 
     kept: list[Judgement] = field(default_factory=list)
@@ -120,12 +120,12 @@ def series_of(
 
 
 def _links(case: Case, claims: Sequence[Any]) -> list[Judged]:
-    return [Judged(c, link, n, _Keeper(), case.evaluator(c)) for c in claims for n, link in enumerate(c.chain)]
+    return [Judged(c, link, n, _Recording(), case.evaluator(c)) for c in claims for n, link in enumerate(c.chain)]
 
 
 def _looked_at(case: Case, judged: Judged, name: str) -> Series:
     assert case.trajectory is not None
-    assert isinstance(judged.tally, _Keeper)
+    assert isinstance(judged.tally, _Recording)
     restarts = []
     if judged.claim.over == "run":
         at_places(judged, [case.trajectory.end()])

@@ -1,4 +1,4 @@
-"""Solver loops in the three forms: plain functions as they stand, or their compiled twins with explicit signatures."""
+"""Solver loops in the three forms: plain functions as they stand, or their compiled copys with explicit signatures."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One source, two lives: functions that run as plain Python and have a compiled twin.
+"""One source, two lives: functions that run as plain Python and have a compiled copy.
 
 ``@loop`` marks a function and leaves it as it is, so plain runs pay nothing and a debugger sees the source.
-:func:`compiled` returns the numba twin: the same code object with every marked function among its globals replaced by
-that function's twin. Twins are made once per process; machine code of twins with a signature is kept on disk.
+:func:`compiled` returns the numba copy: the same code object with every marked function among its globals replaced by
+that function's copy. Copies are made once per process; machine code of copies with a signature is kept on disk.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ F = TypeVar("F", bound=Callable[..., object])
 _MARKED: set[Any] = set()
 _INLINED: set[Any] = set()
 _REPLACED: dict[Any, Any] = {}
-_TWINS: dict[Any, Any] = {}
+_COMPILED: dict[Any, Any] = {}
 
 
 def loop(function: F) -> F:
-    """Mark a function as one that has a compiled twin."""
+    """Mark a function as one that has a compiled copy."""
     _MARKED.add(function)
     return function
 
@@ -53,29 +53,29 @@ def compiled_as(replacement: object) -> Callable[[F], F]:
 
 
 def compiled(function: Callable[..., object], signature: Signature | None = None) -> Dispatcher:
-    """The numba twin of a marked function.
+    """The numba copy of a marked function.
 
     Parameters
     ----------
     function : marked with :func:`loop`.
-    signature : numba signature; with one, the twin is compiled now (or read from the cache) and its code is kept on
+    signature : numba signature; with one, the copy is compiled now (or read from the cache) and its code is kept on
         disk. Without one it is compiled where a caller needs it, as part of the caller.
     """
     if function not in _MARKED:
         raise ValueError(f"{function!r} is not marked with @loop")
     key = (function, str(signature))
-    if key not in _TWINS:
-        twin = _copy(function)
+    if key not in _COMPILED:
+        copy = _copy(function)
         if signature is None:
-            _TWINS[key] = part(twin, inline=function in _INLINED)
+            _COMPILED[key] = part(copy, inline=function in _INLINED)
         else:
             place = f"{function.__module__}.{function.__qualname__}"
             arguments = "".join(_layout(kind) for kind in signature.args)
-            _TWINS[key] = compile_cached(
-                twin, signature, digest_of("loop", place, str(signature), arguments, code_digest(function))
+            _COMPILED[key] = compile_cached(
+                copy, signature, digest_of("loop", place, str(signature), arguments, code_digest(function))
             )
-    twin_of: Dispatcher = _TWINS[key]
-    return twin_of
+    made: Dispatcher = _COMPILED[key]
+    return made
 
 
 def _layout(kind: NumbaType) -> str:
@@ -117,7 +117,7 @@ def _code_text(code: CodeType) -> str:
 
 
 def _copy(function: Callable[..., object]) -> FunctionType:
-    """The same code with marked globals replaced by their twins."""
+    """The same code with marked globals replaced by their copies."""
     assert isinstance(function, FunctionType)
     replaced = {}
     for name in _names(function.__code__):
@@ -126,12 +126,12 @@ def _copy(function: Callable[..., object]) -> FunctionType:
             replaced[name] = _resolve(_REPLACED[value])
         elif _is_marked(value):
             replaced[name] = compiled(value)  # type: ignore[arg-type]
-    twin = FunctionType(
+    copy = FunctionType(
         function.__code__, {**function.__globals__, **replaced}, function.__name__, function.__defaults__
     )
-    twin.__module__ = function.__module__
-    twin.__qualname__ = function.__qualname__
-    return twin
+    copy.__module__ = function.__module__
+    copy.__qualname__ = function.__qualname__
+    return copy
 
 
 def _resolve(replacement: object) -> object:

@@ -186,7 +186,7 @@ def test_when_a_bound_of_curvature_is_enough(
     certain = max(-INF if data else least, -INF if special is None else special)
     reached, witness = (best + 1.0, {"a": 2.0}) if data else (best, {"a": 1.0})
     close = reached - certain <= 8e-3 * max(abs(reached), 1e-9)
-    if effort <= 0 or free or close or data:  # data: a search is hopeless
+    if effort <= 0 or free or close or data:  # data: beyond a search
         expected = Bound(reached, certain, True, "calculus", found.why, None, free, witness)
         assert found == expected
         assert case.searched == []

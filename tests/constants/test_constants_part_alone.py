@@ -245,13 +245,13 @@ def test_an_infinite_calculus_is_replaced_where_infinity_is_proved(monkeypatch: 
     assert flow.seen == [((flow.part, "zz"), {})]
 
 
-@pytest.mark.parametrize(("n", "data", "hopeless"), [(12, False, False), (13, False, True), (2, True, True)])
-def test_what_is_hopeless(n: int, data: bool, hopeless: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("n", "data", "beyond"), [(12, False, False), (13, False, True), (2, True, True)])
+def test_what_is_beyond_search(n: int, data: bool, beyond: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     flow = Flow(part_of(REST), FIRST, monkeypatch)
     flow.part.n, flow.part.only_specials = n, data
-    assert flow.part._hopeless() == hopeless
+    assert flow.part._beyond_search() == beyond
     flow.part._norm("zz")
-    assert bool(flow.searched) != hopeless
+    assert bool(flow.searched) != beyond
 
 
 @pytest.mark.parametrize(

@@ -163,8 +163,8 @@ def _search(
         if any(end in box[name] and _holds(away(balls)) for name, end, away in slopes):
             continue
         widest = max(box, key=lambda n: box[n][1] - box[n][0], default=None)
-        hopeless = not tests and not slopes and found is not None and found < 0
-        if widest is None or box[widest][1] - box[widest][0] < SMALLEST or hopeless:
+        false_here = not tests and not slopes and found is not None and found < 0
+        if widest is None or box[widest][1] - box[widest][0] < SMALLEST or false_here:
             return Search(False, done, _shown(box))
         a, b = box[widest]
         middle = (a + b) / 2

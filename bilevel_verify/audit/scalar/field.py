@@ -22,7 +22,7 @@ ROUNDING = 1e-14
 """What the ratio of two floats may be off by."""
 MEETS = 1e-9
 """The excess of a strict relation whose sides are equal floats: worth a look in balls."""
-HOPELESS = -1e-6
+FAR_BELOW = -1e-6
 """Relative excess in floats below which ball arithmetic need not be asked whether the relation fails."""
 
 
@@ -75,7 +75,7 @@ class Field:
         except OverflowError:
             return points
         excess, _ = self._excess(columns, len(points))
-        return [point for point, value in zip(points, excess) if not value < HOPELESS]
+        return [point for point, value in zip(points, excess) if not value < FAR_BELOW]
 
     def refuted_at(self, point: Mapping[str, Fraction]) -> tuple[float, float] | None:
         """Both sides at a rational point if it refutes the claim in ball arithmetic, else None."""

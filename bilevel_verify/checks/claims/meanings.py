@@ -16,12 +16,12 @@ def signed_sum(values: Sequence[Value], signs: Sequence[bool]) -> Value:
     """A signed sum; one object added and subtracted cancels exactly, and exact zeros leave the others as they are."""
     kept: list[tuple[Value, bool]] = []
     for value, negative in zip(values, signs):
-        twin = None
+        same = None
         if type(value) is not Fraction:
-            twin = next((n for n, (other, sign) in enumerate(kept) if other is value and sign != negative), None)
-        if twin is not None:
+            same = next((n for n, (other, sign) in enumerate(kept) if other is value and sign != negative), None)
+        if same is not None:
             zero = v.multiply(Fraction(0), value)
-            kept[twin] = (zero, False)
+            kept[same] = (zero, False)
         elif kept and v.is_zero(value):
             continue
         elif len(kept) == 1 and v.is_zero(kept[0][0]):

@@ -86,7 +86,7 @@ def _of_the_whole(part: Part) -> Bound:
         part.effort <= 0
         or part._free_arguments()
         or best - least <= TOLERANCE[2] * max(abs(best), 1e-9)
-        or part._hopeless()
+        or part._beyond_search()
     ):
         return Bound(best, least, True, "calculus", why, None, part._free_arguments(), witness)
     return _search_convexity(part, form, least, best, witness, why)

@@ -22,7 +22,7 @@ from bilevel_verify.constants.calculus.specials import Radial, radial_power
 from bilevel_verify.constants.formula.model import Model
 from bilevel_verify.constants.formula.structure import Ridge, ridge_text
 from bilevel_verify.constants.groups.group import Group
-from bilevel_verify.constants.groups.unbounded import all_finite, blaming, guilty
+from bilevel_verify.constants.groups.unbounded import all_finite, unbounded_terms, with_remedy
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import jet_space
 from bilevel_verify.intervals.scalar import Derived, Exponential, Power, Psi, Scalar
@@ -48,7 +48,7 @@ def infinite(part: Group, slots: str) -> Bound | None:
 
 
 def _proved(part: Group, slots: str, text: str, where: dict[str, float]) -> Bound:
-    why = blaming("unbounded ray", f"{part.label(slots)} = oo: {text}", part, len(slots))
+    why = with_remedy("unbounded ray", f"{part.label(slots)} = oo: {text}", part, len(slots))
     return Bound(math.inf, math.inf, True, "exact", why, sympy.oo, True, where)
 
 
@@ -158,7 +158,7 @@ def _growing_entry(part: Group, slots: str) -> Bound | None:
             continue  # a derivative that has no closed form is no polynomial either
         for variable, others in lines:
             if variable in entry.free_symbols and _is_growing_polynomial(entry.xreplace(others), variable):
-                terms = "; ".join(guilty(part, k)[:4])
+                terms = "; ".join(unbounded_terms(part, k)[:4])
                 text = f"derivative {k} of {terms}: the entry {str(entry)[:60]} grows along {variable}"
                 return _proved(part, slots, text, {variable.name: math.inf})
     return None

@@ -125,13 +125,13 @@ class Part(Group):
             or first.attained
             or first.upper == 0
             or gap <= tolerance * abs(first.lower)
-            or self._hopeless()
+            or self._beyond_search()
         ):
             return first
         rough = math.isinf(first.upper) and lost is not None and lost.order <= len(slots)
         return self._search(slots, first, ROUGH if rough else 1.0)
 
-    def _hopeless(self) -> bool:
+    def _beyond_search(self) -> bool:
         return self.n > 12 or self.only_specials
 
     def _calculus(self, slots: str) -> Bound:

@@ -25,11 +25,11 @@ def unbounded_term(part: Group, k: int) -> Reason:
     """Which terms have an unbounded k-th derivative, and a box that makes all of them finite."""
     if part.effort <= 0:
         return Reason("blows up", f"derivative {k} is unbounded on this domain")
-    terms = "; ".join(guilty(part, k)[:4]) or "the sum"
-    return blaming("blows up", f"derivative {k} of {terms} has no finite bound on this domain", part, k)
+    terms = "; ".join(unbounded_terms(part, k)[:4]) or "the sum"
+    return with_remedy("blows up", f"derivative {k} of {terms} has no finite bound on this domain", part, k)
 
 
-def blaming(rule: str, statement: str, part: Group, k: int) -> Reason:
+def with_remedy(rule: str, statement: str, part: Group, k: int) -> Reason:
     """A reason with the ranges on which the k-th derivative is finite; without them it says what kind would help."""
     ranges = remedy(part, k)
     if not ranges and part.effort > 0 and not part.only_specials:
@@ -37,7 +37,7 @@ def blaming(rule: str, statement: str, part: Group, k: int) -> Reason:
     return Reason(rule, statement, remedy=ranges)
 
 
-def guilty(part: Group, k: int) -> list[str]:
+def unbounded_terms(part: Group, k: int) -> list[str]:
     """The terms whose k-th derivative has no finite bound on the domain."""
     found = []
     lo, hi = part.whole()

@@ -13,7 +13,7 @@ from bilevel_verify.latex.source.tokens import Source, Token
 
 SHORT = {"lambda": "lam", "epsilon": "eps", "Lambda": "Lam"}
 """Names that the expression language gives to letters whose own name is taken or long."""
-TWINS = {"varepsilon": ("varepsilon", "eps", "epsilon"), "varphi": ("varphi", "phi"), "epsilon": ("eps", "epsilon")}
+SPELLINGS = {"varepsilon": ("varepsilon", "eps", "epsilon"), "varphi": ("varphi", "phi"), "epsilon": ("eps", "epsilon")}
 FONT_NAMES = {"mathbf": "bf", "mathcal": "cal", "mathbb": "bb", "mathfrak": "fr", "mathscr": "scr", "mathsf": "sf"}
 
 
@@ -145,7 +145,7 @@ def _heads(symbol: str) -> tuple[str, ...]:
     found = re.fullmatch(r"\\([A-Za-z]+)\{(.*)\}", symbol)
     if found is None:
         word = symbol.removeprefix("\\")
-        return TWINS.get(word, (SHORT.get(word, word),)) if symbol.startswith("\\") else (word,)
+        return SPELLINGS.get(word, (SHORT.get(word, word),)) if symbol.startswith("\\") else (word,)
     wrapper, inner = found[1], found[2]
     if wrapper in ("mathrm", "operatorname"):
         return (_plain(inner) or "word",)

@@ -1,4 +1,4 @@
-"""Projections onto the feasible sets, with and without one cut, as loops with a compiled twin (agm-bio section 3.3).
+"""Projections onto the feasible sets, with and without one cut, as loops with a compiled copy (agm-bio section 3.3).
 
 The recipes are those of :mod:`bilevel_verify.truth.sets.projections`, which proves the optimality of what it returns;
 this module is what a solver loop can afford at every iteration, and the tests hold the two against each other.

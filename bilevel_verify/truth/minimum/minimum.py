@@ -226,9 +226,9 @@ def _run(search: Search, budget: int) -> None:
         search.leaves.append((search.low[~keep], search.high[~keep]))
         search.low, search.high, search.bounds = search.low[keep], search.high[keep], search.bounds[keep]
         order = np.argsort(search.bounds)[: min(1024, max(1, (budget - search.count) // 2))]
-        hopeless = search.bounds[order] == -np.inf
-        if np.any(hopeless):  # no other box can raise the lower bound
-            order = order[hopeless]
+        unbounded = search.bounds[order] == -np.inf
+        if np.any(unbounded):  # no other box can raise the lower bound
+            order = order[unbounded]
         low, high, stuck = split(search.low[order], search.high[order], search.objective.far)
         rest = np.setdiff1d(np.arange(search.bounds.size), order)
         parents = np.repeat(search.bounds[order][~stuck], 2)
