@@ -179,7 +179,7 @@ def _entry(number: int, one: Erratum) -> dict[str, object]:
         "evidence": [Markup(prose(line)) if len(line) < 200 else line for line in one.evidence],
         "repair": one.repair
         and {
-            "latex": Markup("".join(to_mathml(row, block=True) for row in one.repair.latex.split(r" \\ ") if row)),
+            "latex": Markup("".join(to_mathml(row, block=True) for row in one.repair.latex.splitlines())),
             "hypotheses": [Markup(mixed_to_html(line)) if "$" in line else line for line in one.repair.hypotheses],
             "why": Markup(prose(one.repair.why)),
             "verdict": one.repair.verdict,

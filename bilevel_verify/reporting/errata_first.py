@@ -47,7 +47,7 @@ def _entry(place: int, paper: str, number: int, one: Erratum, page: str) -> Iter
     if formula:
         yield from ("", f"   ${' '.join(formula.split())}$")
     if one.repair is not None:
-        form = f"${' '.join(one.repair.latex.split())}$" if one.repair.latex else "the printed formula"
+        form = ", ".join(f"${row}$" for row in one.repair.latex.splitlines()) or "the printed formula"
         changed = "; ".join(one.repair.hypotheses) or ("" if one.repair.latex else prose_markdown(one.repair.why))
         yield from ("", f"   Nearest true form: {form}" + (f"; {changed}" if changed else ""))
     if one.files:

@@ -100,7 +100,7 @@ def _repair(one: Repair) -> Iterator[str]:
     marked = " (what changed is underlined)" if r"\underline" in one.latex else ""
     stays = "" if one.latex else " the printed formula" + (", with" if one.hypotheses else "")
     yield from ("", f"Nearest true form{marked}:{stays}", "")
-    yield from (f"$${row}$$" for row in one.latex.split(r" \\ ") if row)
+    yield from (f"$${row}$$" for row in one.latex.splitlines())
     yield from (f"* {line}" for line in one.hypotheses)
     verdict = f" This form: {one.verdict}." if one.verdict else " This form was not judged here."
     yield from ("", (f"{prose_markdown(one.why)}." if one.why else "") + verdict)

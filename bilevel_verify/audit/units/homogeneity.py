@@ -100,7 +100,7 @@ def _finding(
         paper=card.key,
         statement=entry.id,
         claim=claim,
-        source=entry.source or None,
+        source=_source(entry, claim) or None,
         problem=None,
         method=None,
         kind="units",
@@ -118,6 +118,12 @@ def _finding(
     )
     witness = {"unit": hard[0].message} if hard else None
     return Finding(row, printed=printed or None, counterexample=witness)
+
+
+def _source(entry: Entry, claim_id: str) -> str:
+    """Where the paper prints it: the place of the claim, which may be in the proof, else that of the entry."""
+    claims = entry.claims if isinstance(entry, Statement) else ()
+    return next((c.source for c in claims if c.source and c.id == claim_id.partition("/")[0]), entry.source)
 
 
 def _known(entry: Entry, claim_id: str) -> bool:

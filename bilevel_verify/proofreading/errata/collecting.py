@@ -20,6 +20,7 @@ from bilevel_verify.theorems.card import Algorithm, Card
 
 LINE = re.compile(r"\blines? (\d+)")
 NUMBER = re.compile(r"\((\d+\w?)\)")
+RELATION = re.compile(r"\\(?:le|ge|leq|geq|approx|neq)(?![a-z])|[=<>]")
 RANKS = "theorem corollary proposition algorithm lemma assumption condition".split()
 LONGEST = 180
 SHAPES = ("units", "identity", "step-algebra", "step")
@@ -78,7 +79,8 @@ def _is_same(card: Card, cause: Cause, group: Group) -> bool:
 def _same(card: Card, finding: Finding, defect: Defect) -> bool:
     """Whether a refuted row and a finding of the proofreader are about one slip.
 
-    They are in one line of one algorithm, about one printed formula, or about the shapes in one numbered formula.
+    They are in one line of one algorithm, about one printed formula, about a numbered formula that is one relation, or
+    about the shapes in one numbered formula.
     """
     entry, record = card.entries.get(finding.row.statement or ""), record_of(card, finding.row)
     if isinstance(entry, Algorithm):
@@ -90,7 +92,8 @@ def _same(card: Card, finding: Finding, defect: Defect) -> bool:
         return True
     number, here = NUMBER.match(finding.row.source or ""), NUMBER.match(defect.place)
     shaped = defect.kind == "shape" and finding.row.kind in SHAPES
-    return shaped and number is not None and here is not None and number[1] == here[1]
+    one_relation = bool(finding.printed) and len(RELATION.findall(defect.latex)) == 1
+    return (shaped or one_relation) and number is not None and here is not None and number[1] == here[1]
 
 
 def _bare(latex: str) -> str:

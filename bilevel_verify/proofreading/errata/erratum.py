@@ -46,6 +46,8 @@ class Witness:
 class Repair:
     """The nearest true form. In ``latex`` what changed against the print is underlined; empty: the formula stays.
 
+    Each relation is a line of ``latex`` and of ``before``.
+
     ``hypotheses`` are hypotheses, ranges and definitions that differ from the printed ones; ``verdict`` says what was
     decided about the form, ``why`` what the change rests on.
     """

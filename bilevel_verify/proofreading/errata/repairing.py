@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 
 from bilevel_verify.audit.findings.finding import Finding
+from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import parse, to_latex, tree
 from bilevel_verify.language.latex import CONDITION, Echo
 from bilevel_verify.proofreading.errata.erratum import Repair
 from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Identity, Inequality, Statement, Step
+from bilevel_verify.theorems.card_parts import Expression
 from bilevel_verify.theorems.notation import symbols_of
 from bilevel_verify.theorems.rewrite import rebuild
 
@@ -116,7 +118,7 @@ def _recorded(
         marked_latex(before[n] if n < len(before) else tree.Truth(False), node, display)
         for n, node in enumerate(after)
     ]  # fmt: skip
-    latex = r" \\ ".join(dict.fromkeys(lines))
+    latex = "\n".join(dict.fromkeys(lines))
     if before == after and not isinstance(printed, Identity):
         latex = ""
     rows = [f.row for f in everything if f.row.statement == finding.row.statement
@@ -124,7 +126,7 @@ def _recorded(
     if isinstance(printed, Claim):
         rows = [row for row in rows if (row.claim or "").partition("/")[0] == printed.id]
     words = ", ".join(dict.fromkeys(f"{r.verdict}{f' ({r.certainty})' if r.certainty else ''}" for r in rows))
-    old = r" \\ ".join(to_latex(node, display) for node in before) if before != after else ""
+    old = "\n".join(to_latex(node, display) for node in before) if before != after else ""
     return Repair(latex, old, tuple(_conditions(card, printed, repaired)), repaired.why or "", words)
 
 
@@ -141,15 +143,25 @@ def _searched(card: Card, finding: Finding) -> Repair:
 
 
 def _relations(item: Entry | Claim) -> list[tree.Node]:
-    """The relations of a claim or an entry, one for each link."""
+    """The relations of a claim or an entry, one for each link, with the names that the card gives to its functions."""
     match item:
         case Claim() | Inequality() | Step():
-            return [tree.Compare((k.left.tree, k.right.tree), (k.op,)) for k in item.chain]
+            sides = [(k.left, k.op, k.right) for k in item.chain]
         case Derivation():
-            return [tree.Compare((item.result.tree, item.gives.tree), ("<=",))]
+            sides = [(item.result, "<=", item.gives)]
         case Identity():
-            return [tree.Compare((item.left.tree, item.right.tree), ("==",))]
-    return []
+            sides = [(item.left, "==", item.right)]
+        case _:
+            sides = []
+    return [tree.Compare((_as_written(left), _as_written(right)), (op,)) for left, op, right in sides]
+
+
+def _as_written(side: Expression) -> tree.Node:
+    """The tree of what the card says, before definitions were put in."""
+    try:
+        return parse(side.text)
+    except BilevelVerifyError:  # read from LaTeX
+        return side.tree
 
 
 def _conditions(card: Card, printed: Entry | Claim, repaired: Entry | Claim) -> Iterable[str]:
