@@ -92,7 +92,11 @@ def function_latex(name: str) -> str:
     base, star, rest = name.partition("_star")
     if star and not rest and len(base) == 1:
         return f"{base}^*"
-    return letter_latex(name) if len(name) <= 2 else rf"\operatorname{{{name.replace('_', ' ')}}}"
+    if len(name) <= 2:
+        return letter_latex(name)
+    stem, _, number = name.rpartition("_")
+    index = f"_{{{number}}}" if stem and number.isdigit() else ""
+    return rf"\operatorname{{{(stem if index else name).replace('_', ' ')}}}{index}"
 
 
 class Echo:
@@ -141,7 +145,10 @@ class Echo:
         if bottom == 1:
             return (str(top), ATOM) if top >= 0 else (str(top), SUM)
         decimal = _short_decimal(top, bottom)
-        return (decimal, ATOM) if decimal else (rf"\frac{{{top}}}{{{bottom}}}", PRODUCT)
+        if decimal:
+            return decimal, ATOM if top >= 0 else SUM
+        quotient = rf"\frac{{{abs(top)}}}{{{bottom}}}"
+        return (f"-{quotient}", SUM) if top < 0 else (quotient, PRODUCT)
 
     def _sum(self, terms: tuple[t.Node, ...]) -> str:
         parts = [self.of(terms[0], SUM)]
