@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bilevel_verify.theorems.card import Card
 
 __all__ = ["defect_script", "errata_page", "script_name", "write_errata"]
-STYLE = """main { max-width: 860px; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
+STYLE = """main, header.top { max-width: 860px; } main { margin: 0 auto; padding: 1rem 1.25rem 4rem; }
 td, th { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--line); }
 table { border-collapse: collapse; width: 100%; }
 section { border-top: 1px solid var(--line); padding-top: .4rem; margin-top: 1.6rem; } .wide { overflow-x: auto; }

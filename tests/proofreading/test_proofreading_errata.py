@@ -18,7 +18,7 @@ from bilevel_verify.language import parse
 from bilevel_verify.manuscript.fidelity import Row as QuotedRow
 from bilevel_verify.problems.files import loads
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.errata.collecting import errata
+from bilevel_verify.proofreading.errata.collecting import _short, errata
 from bilevel_verify.proofreading.errata.erratum import Erratum
 from bilevel_verify.proofreading.errata.places import title_of, without_ids, words_of
 from bilevel_verify.proofreading.errata.repairing import marked_latex
@@ -301,3 +301,10 @@ def test_the_markdown_tells_which_quotations_are_not_what_is_judged():
     assert "- differs: lemma-1 rate (the factor 2 is missing)\n- not in the print: lemma-1 start\n" in text
     assert "bound" not in text
     assert "Quotations" not in errata_markdown(card, (), "Nothing")
+
+
+def test_a_title_is_cut_before_a_remark_that_it_would_leave_open() -> None:
+    start = "the term outweighs the decrease of every epoch that ends by a restart of its own"
+    assert _short(f"{start} (theta < 1 is taken from Algorithm 3; {'and so on ' * 20})") == start
+    assert _short(f"{start}; {'and so on ' * 20}") == start
+    assert _short("short (a; b)") == "short (a; b)"

@@ -186,6 +186,8 @@ def _short(sentence: str) -> str:
     if len(sentence) <= LONGEST:
         return sentence
     head = re.split(r"; |\. ", sentence, maxsplit=1)[0]
+    if head.count("(") > head.count(")"):  # the cut fell into a remark in brackets
+        head = head[: head.rfind("(")].rstrip(" ,:")
     return head if len(head) <= LONGEST else head[: head.rfind(" ", 0, LONGEST)] + " ..."
 
 
