@@ -15,7 +15,7 @@ from bilevel_verify.audit.pool import shared
 from bilevel_verify.certificates.coq.accepting import accepted_by_coq, coq_is_here
 from bilevel_verify.certificates.coq.lemmas import NotWritten, lemma, with_prelude
 from bilevel_verify.certificates.finding import Certificate, certify, write
-from bilevel_verify.reporting.errata import script_name
+from bilevel_verify.proofreading.errata.collecting import script_name
 
 KINDS = ("inequality", "step-algebra", "identity")
 Done = Callable[[str, int, int], None]

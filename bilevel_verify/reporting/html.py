@@ -1,6 +1,6 @@
 """The page: one HTML file without any outside resource, from a report document.
 
-Everything that comes from users, cards or problems passes through autoescape or :mod:`reporting.mathml`; the only
+Everything that comes from users, cards or problems passes through autoescape or :mod:`.typesetting.mathml`; the only
 markup put in unescaped is written by this room. A content security policy with hashes forbids every other
 script and style.
 """
@@ -25,7 +25,6 @@ from bilevel_verify.reporting.cards import bare_claim
 from bilevel_verify.reporting.document import (
     ReportDocument,
 )
-from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
 from bilevel_verify.reporting.packing import MARK, pack
 from bilevel_verify.reporting.page import (
     ErrataItem,
@@ -42,8 +41,9 @@ from bilevel_verify.reporting.page import (
 )
 from bilevel_verify.reporting.pictures import PagePictures
 from bilevel_verify.reporting.plots import profile_svg, strip_svg, svg
-from bilevel_verify.reporting.prose import expression, prose
 from bilevel_verify.reporting.rates import judged_here
+from bilevel_verify.reporting.typesetting.mathml import mixed_to_html, to_mathml
+from bilevel_verify.reporting.typesetting.prose import expression, prose
 
 if TYPE_CHECKING:
     import jinja2

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from bilevel_verify.errors import InputError
 from bilevel_verify.files import slug
 from bilevel_verify.reporting.html import content_policy, template
-from bilevel_verify.reporting.mathml import to_mathml
-from bilevel_verify.reporting.prose import prose
+from bilevel_verify.reporting.typesetting.mathml import to_mathml
+from bilevel_verify.reporting.typesetting.prose import prose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from bilevel_verify.campaign.answers import Scalar
 from bilevel_verify.checks.verdicts.verdict import RowRecord, related
 from bilevel_verify.reporting.document import Curve, Drawing, Plot, PlotLine, ProfilePlot, RunEntry
 from bilevel_verify.reporting.page import Line
-from bilevel_verify.reporting.symbols import GREEK
+from bilevel_verify.reporting.typesetting.symbols import GREEK
 
 WIDTH, HEIGHT = 520, 330
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 50

@@ -15,7 +15,8 @@ from bilevel_verify.audit.findings.records import with_records
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.cli import main
 from bilevel_verify.errors import CardError
-from bilevel_verify.reporting.errata import errata_page, script_name
+from bilevel_verify.proofreading.errata.collecting import script_name
+from bilevel_verify.reporting.errata import errata_page
 from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.reading.reader import read_card
 

@@ -24,7 +24,7 @@ from bilevel_verify.proofreading.errata.places import title_of, without_ids, wor
 from bilevel_verify.proofreading.errata.repairing import marked_latex
 from bilevel_verify.proofreading.report import Report
 from bilevel_verify.reporting.errata import write_errata
-from bilevel_verify.reporting.errata_markdown import errata_markdown
+from bilevel_verify.reporting.errata.errata_markdown import errata_markdown
 from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.library import load_card
 from bilevel_verify.theorems.reading.reader import read_card

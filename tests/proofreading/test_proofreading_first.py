@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bilevel_verify.proofreading.errata.erratum import Erratum, Spot
-from bilevel_verify.reporting.errata_first import first_of, first_page
+from bilevel_verify.reporting.errata.errata_first import first_of, first_page
 
 
 def entry(grade: str, place: str, **more: object) -> Erratum:

@@ -7,10 +7,10 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from bilevel_verify.reporting import breaking
-from bilevel_verify.reporting.mathml import to_mathml
 from bilevel_verify.reporting.plots import _key
-from bilevel_verify.reporting.prose import expression
+from bilevel_verify.reporting.typesetting import breaking
+from bilevel_verify.reporting.typesetting.mathml import to_mathml
+from bilevel_verify.reporting.typesetting.prose import expression
 
 SUM = " + ".join(f"a_{{{i}}} b_{{{i}}}" for i in range(12))
 GROUP = rf"\left({SUM}\right) \, c \le d"

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from bilevel_verify.reporting.inline import pieces_of
-from bilevel_verify.reporting.mathml import to_mathml
-from bilevel_verify.reporting.prose import prose_markdown
+from bilevel_verify.reporting.typesetting.inline import pieces_of
+from bilevel_verify.reporting.typesetting.mathml import to_mathml
+from bilevel_verify.reporting.typesetting.prose import prose_markdown
 from bilevel_verify.theorems.library import load_card, shipped
 
 

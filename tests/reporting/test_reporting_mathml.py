@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
+from bilevel_verify.reporting.typesetting.mathml import mixed_to_html, to_mathml
 
 FORMULAS = [
     r"\frac{\Delta_f L^{1/2}\rho^{1/4}}{\epsilon^{7/4}}",

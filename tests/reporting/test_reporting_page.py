@@ -15,7 +15,7 @@ from bilevel_verify.reporting import document_of, findings, packing, report, wor
 from bilevel_verify.reporting.findings import sentence
 from bilevel_verify.reporting.html import View, render
 from bilevel_verify.reporting.plots import strip_svg
-from bilevel_verify.reporting.prose import expression, prose
+from bilevel_verify.reporting.typesetting.prose import expression, prose
 
 
 def row(**more):

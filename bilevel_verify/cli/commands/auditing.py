@@ -374,8 +374,9 @@ def _write(
     reports: Mapping[str, Report],
 ) -> None:
     """The report of the findings, an errata page for each paper and the independent scripts of the refutations."""
+    from bilevel_verify.proofreading.errata.collecting import script_name
     from bilevel_verify.reporting.build import build
-    from bilevel_verify.reporting.errata import quotations, script_name, write_errata
+    from bilevel_verify.reporting.errata import quotations, write_errata
     from bilevel_verify.reporting.write import write_document
 
     what = ", ".join(card.key for card in cards) or "nothing"

@@ -8,9 +8,9 @@ from html import escape
 
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import parse, to_latex
-from bilevel_verify.reporting.inline import pieces_of
-from bilevel_verify.reporting.inline_grammar import SIGNS
-from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
+from bilevel_verify.reporting.typesetting.inline import pieces_of
+from bilevel_verify.reporting.typesetting.inline_grammar import SIGNS
+from bilevel_verify.reporting.typesetting.mathml import mixed_to_html, to_mathml
 
 _SIGN = re.compile(r"(<=|>=|==|<|>|=)?\s*(.*)", re.S)
 LONGEST = 4000

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bilevel_verify.proofreading.errata.erratum import Erratum, Repair, Spot, Witness
-from bilevel_verify.reporting.prose import latex_of, prose_markdown
+from bilevel_verify.reporting.typesetting.prose import latex_of, prose_markdown
 
 if TYPE_CHECKING:
     from bilevel_verify.manuscript.fidelity import Row as Quoted

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from bilevel_verify.reporting.breaking import fenced, pieces
-from bilevel_verify.reporting.symbols import (
+from bilevel_verify.reporting.typesetting.breaking import fenced, pieces
+from bilevel_verify.reporting.typesetting.symbols import (
     ACCENTS,
     ALPHABETS,
     FENCED,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bilevel_verify.audit.findings.causes import GRADES
 from bilevel_verify.proofreading.errata.erratum import Erratum
-from bilevel_verify.reporting.prose import prose_markdown
+from bilevel_verify.reporting.typesetting.prose import prose_markdown
 
 MOST = 20
 

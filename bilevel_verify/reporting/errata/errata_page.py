@@ -1,7 +1,7 @@
 """Errata pages: for each paper every defect once, the gravest first, as HTML and as Markdown.
 
 The HTML is one self-contained file without scripts or outside resources. Everything that comes from a card passes
-through autoescape or :mod:`reporting.mathml`.
+through autoescape or :mod:`reporting.typesetting.mathml`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.files import slug
 from bilevel_verify.proofreading.errata.collecting import defect_script, errata, is_of_the_print, script_name
 from bilevel_verify.proofreading.errata.erratum import Erratum, Spot, Witness
-from bilevel_verify.reporting.errata_first import first_page
-from bilevel_verify.reporting.errata_markdown import errata_markdown
+from bilevel_verify.reporting.errata.errata_first import first_page
+from bilevel_verify.reporting.errata.errata_markdown import errata_markdown
 from bilevel_verify.reporting.html import content_policy, template
-from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
-from bilevel_verify.reporting.prose import prose
+from bilevel_verify.reporting.typesetting.mathml import mixed_to_html, to_mathml
+from bilevel_verify.reporting.typesetting.prose import prose
 
 if TYPE_CHECKING:
     from bilevel_verify.audit.findings.coverage import Line
@@ -220,7 +220,7 @@ def _witness(one: Witness) -> dict[str, object]:
 
 def plain_value(item: tuple[str, str]) -> tuple[str, str]:
     """A letter with its value as LaTeX: ``t**(-1)`` becomes a power."""
-    from bilevel_verify.reporting.prose import latex_of
+    from bilevel_verify.reporting.typesetting.prose import latex_of
 
     return item[0], latex_of(item[1]) or rf"\text{{{item[1]}}}"
 

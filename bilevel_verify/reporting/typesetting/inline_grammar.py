@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 
 from bilevel_verify.language.latex import RELATIONS
-from bilevel_verify.reporting.inline_words import ARTICLES, FENCES, FUNCTIONS, OPERATORS, Token, letter, script
+from bilevel_verify.reporting.typesetting.inline_words import (
+    ARTICLES,
+    FENCES,
+    FUNCTIONS,
+    OPERATORS,
+    Token,
+    letter,
+    script,
+)
 
 SIGNS = RELATIONS | {"=": "="}
 

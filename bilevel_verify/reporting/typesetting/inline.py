@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bilevel_verify.reporting.inline_grammar import NoFormula, Reader
-from bilevel_verify.reporting.inline_words import ARTICLES, Token, tokens_of
+from bilevel_verify.reporting.typesetting.inline_grammar import NoFormula, Reader
+from bilevel_verify.reporting.typesetting.inline_words import ARTICLES, Token, tokens_of
 
 CURVATURE = re.compile(r"\|([fg]):([xyz]{1,4})\|")
 ADJECTIVE = re.compile(r"-(?:[A-Z][a-z]+|strongly|smooth|stationary|th|part|block|term|update)\b")
