@@ -27,8 +27,29 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
 """Whether a relation holds between two values that can be compared."""
 
 
+class _Hashed:
+    """A hash is worked out once: trees are keys of many tables, and are as deep as formulas are."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def __init_subclass__(cls) -> None:
+        own = vars(cls).get("__hash__")  # of a data class, which is made a second time for its slots
+        if own is None:
+            return
+
+        def kept(self: _Hashed) -> int:
+            try:
+                return self._hash
+            except AttributeError:
+                object.__setattr__(self, "_hash", found := own(self))
+                return found
+
+        cls.__hash__ = kept  # type: ignore[method-assign]
+
+
 @dataclass(frozen=True, slots=True)
-class Node:
+class Node(_Hashed):
     """Base of all nodes. ``column`` is the 1-based place in the source text; it takes no part in comparison."""
 
     column: int = field(default=0, compare=False, kw_only=True)
@@ -39,7 +60,7 @@ class Node:
             value = getattr(self, name)
             if isinstance(value, Node):
                 yield value
-            elif isinstance(value, tuple):
+            else:
                 yield from (part for part in value if isinstance(part, Node))
 
     def walk(self) -> Iterator[Node]:
@@ -48,17 +69,18 @@ class Node:
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(reversed(list(node.children())))
+            if names_of(type(node)):
+                stack.extend(reversed(list(node.children())))
 
 
 _NAMES: dict[type[Node], tuple[str, ...]] = {}
 
 
 def names_of(kind: type[Node]) -> tuple[str, ...]:
-    """The fields of a kind of node besides its column, which may hold sub-trees."""
+    """The fields of a kind of node that hold sub-trees: one, or a tuple of them."""
     found = _NAMES.get(kind)
     if found is None:
-        found = _NAMES[kind] = tuple(item.name for item in fields(kind) if item.name != "column")
+        found = _NAMES[kind] = tuple(item.name for item in fields(kind) if "Node" in str(item.type))
     return found
 
 
