@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from bilevel_verify.manuscript.proofs import polynomials as p
 from bilevel_verify.manuscript.proofs.atoms import ANY, POSITIVE
@@ -43,8 +43,9 @@ class Derivation:
         return tuple({id(f): f for f, _, _ in self.used}.values())
 
 
-@dataclass(frozen=True)
-class _Column:
+class _Column(NamedTuple):
+    """A fact times a term; ``free`` if it may be subtracted, too. A tuple, as many are made."""
+
     fact: Fact
     factor: Monomial
     value: Polynomial
@@ -120,7 +121,7 @@ def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int,
 
 def _fits(factor: Monomial, forms: Forms) -> str:
     """The sign of a term that a fact may be multiplied by; empty where it is not defined everywhere."""
-    if len(factor) > MOST_FACTORS or sum(abs(Fraction(e)) for _, e in factor) > LARGEST_DEGREE:
+    if len(factor) > MOST_FACTORS or sum(abs(e) for _, e in factor) > LARGEST_DEGREE:
         return ""
     for name, exponent in factor:
         sign = POSITIVE if name.startswith("#") else forms.signs.get(name, ANY)
@@ -132,16 +133,17 @@ def _fits(factor: Monomial, forms: Forms) -> str:
 def _hopeless(goal: Polynomial, columns: list[_Column], forms: Forms) -> bool:
     """Whether the signs of the terms alone leave no combination, so that no programme need be solved.
 
-    A term of which all columns that are left have the same sign must have that sign in the goal; where the goal does not
-    have it at all, those columns have the factor zero, and are left out of the other terms.
+    A term of which all columns that are left have the same sign must have that sign in the goal; where it is not in the
+    goal at all, those columns have the factor zero, and are left out of the other terms.
     """
     signs: dict[Monomial, list[int]] = {m: [0, 0] for m in goal}
     places: dict[Monomial, list[int]] = {}
     for place, column in enumerate(columns):
         for monomial, value in column.value.items():
             both = signs.setdefault(monomial, [0, 0])
-            both[value < 0] += 1
-            both[value > 0] += column.free
+            below = value.numerator < 0
+            both[below] += 1
+            both[not below] += column.free
             places.setdefault(monomial, []).append(place)
     for monomial, both in signs.items():
         both[0] += forms.sign(monomial) != ANY  # it may be added itself
@@ -156,7 +158,7 @@ def _hopeless(goal: Polynomial, columns: list[_Column], forms: Forms) -> bool:
             for place in left.intersection(places.get(monomial, ())):
                 left.discard(place)
                 for other, value in columns[place].value.items():
-                    signs[other][value < 0] -= 1
+                    signs[other][value.numerator < 0] -= 1
                     asked.append(other)
             signs[monomial] = [0, 0]
     return False
