@@ -42,10 +42,11 @@ class _Hashed:
             try:
                 return self._hash
             except AttributeError:
-                object.__setattr__(self, "_hash", found := own(self))
+                found: int = own(self)
+                object.__setattr__(self, "_hash", found)
                 return found
 
-        cls.__hash__ = kept  # type: ignore[method-assign]
+        cls.__hash__ = kept  # type: ignore[method-assign, assignment]
 
 
 @dataclass(frozen=True, slots=True)

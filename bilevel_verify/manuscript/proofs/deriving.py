@@ -121,7 +121,7 @@ def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int,
 
 def _fits(factor: Monomial, forms: Forms) -> str:
     """The sign of a term that a fact may be multiplied by; empty where it is not defined everywhere."""
-    if len(factor) > MOST_FACTORS or sum(abs(e) for _, e in factor) > LARGEST_DEGREE:
+    if len(factor) > MOST_FACTORS or sum(abs(Fraction(e)) for _, e in factor) > LARGEST_DEGREE:
         return ""
     for name, exponent in factor:
         sign = POSITIVE if name.startswith("#") else forms.signs.get(name, ANY)
@@ -141,9 +141,9 @@ def _hopeless(goal: Polynomial, columns: list[_Column], forms: Forms) -> bool:
     for place, column in enumerate(columns):
         for monomial, value in column.value.items():
             both = signs.setdefault(monomial, [0, 0])
-            below = value.numerator < 0
-            both[below] += 1
-            both[not below] += column.free
+            negative = value.numerator < 0
+            both[negative] += 1
+            both[not negative] += column.free
             places.setdefault(monomial, []).append(place)
     for monomial, both in signs.items():
         both[0] += forms.sign(monomial) != ANY  # it may be added itself
