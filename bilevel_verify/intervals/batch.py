@@ -133,11 +133,13 @@ class Interval:
 def _exact_zero(first: Interval, second: Interval, sign: int) -> Array:
     """A product end of 0 is exact unless a corner of that sign underflowed to it; then it gets one step of room."""
     lost: Any = False
-    for a in (first.lo, first.hi):
-        for b in (second.lo, second.hi):
-            with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
+        for a in (first.lo, first.hi):
+            for b in (second.lo, second.hi):
                 gone = (a * b == 0) & (a != 0) & (b != 0)
-            lost = lost | (gone & (np.signbit(a) != np.signbit(b) if sign < 0 else np.signbit(a) == np.signbit(b)))
+                if gone.any():
+                    same = np.signbit(a) == np.signbit(b)
+                    lost = lost | (gone & (~same if sign < 0 else same))
     return np.asarray(np.where(lost, sign * LEAST, 0.0))
 
 

@@ -39,7 +39,7 @@ class Node:
             value = getattr(self, name)
             if isinstance(value, Node):
                 yield value
-            elif isinstance(value, tuple):
+            else:
                 yield from (part for part in value if isinstance(part, Node))
 
     def walk(self) -> Iterator[Node]:
@@ -48,17 +48,18 @@ class Node:
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(reversed(list(node.children())))
+            if names_of(type(node)):
+                stack.extend(reversed(list(node.children())))
 
 
 _NAMES: dict[type[Node], tuple[str, ...]] = {}
 
 
 def names_of(kind: type[Node]) -> tuple[str, ...]:
-    """The fields of a kind of node besides its column, which may hold sub-trees."""
+    """The fields of a kind of node that hold sub-trees: one, or a tuple of them."""
     found = _NAMES.get(kind)
     if found is None:
-        found = _NAMES[kind] = tuple(item.name for item in fields(kind) if item.name != "column")
+        found = _NAMES[kind] = tuple(item.name for item in fields(kind) if "Node" in str(item.type))
     return found
 
 

@@ -30,7 +30,7 @@ def rebuild(node: tree.Node, change: Callable[[tree.Node], tree.Node]) -> tree.N
         if isinstance(value, tree.Node):
             if (new := change(value)) is not value:
                 altered[name] = new
-        elif isinstance(value, tuple) and any(isinstance(part, tree.Node) for part in value):
+        else:
             parts = tuple(change(part) for part in value)
             if any(a is not b for a, b in zip(parts, value, strict=True)):
                 altered[name] = parts

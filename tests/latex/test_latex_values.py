@@ -6,6 +6,7 @@ index that is read wrongly changes the value.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,14 +33,37 @@ PRINTED_POINTS = [papers(seed) for seed in (1, 2, 3)]
 
 pytestmark = pytest.mark.fast
 
+Pair = tuple[str, str]
+
+
+def in_blocks(rows: Sequence[Pair], size: int = 25) -> pytest.MarkDecorator:
+    """One test for so many formulas: a formula takes less time than the frame of a test."""
+    blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
+    return pytest.mark.parametrize("block", blocks, ids=[block[0][0] for block in blocks])
+
+
+def each(block: Sequence[Pair], check: Callable[[str, str], None]) -> None:
+    """Every formula of a block is checked; those that fail are named."""
+    failed = []
+    for latex, hand in block:
+        try:
+            check(latex, hand)
+        except (AssertionError, LatexError, pytest.fail.Exception) as error:
+            failed.append(f"{latex} => {hand}: {error}")
+    assert not failed, "\n".join(failed)
+
 
 def test_the_set_is_large_enough() -> None:
     assert len(VALUED) >= 500
     assert len({latex for latex, _ in LINES}) == len(LINES)
 
 
-@pytest.mark.parametrize(("latex", "hand"), VALUED, ids=[latex for latex, _ in VALUED])
-def test_value_is_that_of_the_formula_written_by_hand(latex: str, hand: str) -> None:
+@in_blocks(VALUED)
+def test_value_is_that_of_the_formula_written_by_hand(block: Sequence[Pair]) -> None:
+    each(block, _has_its_value)
+
+
+def _has_its_value(latex: str, hand: str) -> None:
     node = read_latex(latex, NOTATION).tree
     for names in POINTS:
         expected = eval(hand, dict(names))
@@ -47,8 +71,12 @@ def test_value_is_that_of_the_formula_written_by_hand(latex: str, hand: str) -> 
         np.testing.assert_allclose(value(node, names), expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("latex", [latex for latex, _ in VALUED])
-def test_reading_the_echo_gives_the_same_tree(latex: str) -> None:
+@in_blocks(VALUED)
+def test_reading_the_echo_gives_the_same_tree(block: Sequence[Pair]) -> None:
+    each(block, _reads_its_echo)
+
+
+def _reads_its_echo(latex: str, _: str) -> None:
     reading = read_latex(latex, NOTATION)
     assert read_latex(reading.latex(), NOTATION).statements == reading.statements, reading.latex()
 
@@ -64,8 +92,12 @@ def test_the_attack_is_large_enough() -> None:
     assert sum(hand[0] not in "?N" for _, hand in ATTACKED) >= 550
 
 
-@pytest.mark.parametrize(("latex", "hand"), ATTACKED, ids=[latex for latex, _ in ATTACKED])
-def test_a_formula_of_another_field_is_read_as_it_is_meant_or_refused(latex: str, hand: str) -> None:
+@in_blocks(ATTACKED)
+def test_a_formula_of_another_field_is_read_as_it_is_meant_or_refused(block: Sequence[Pair]) -> None:
+    each(block, _is_meant_or_refused)
+
+
+def _is_meant_or_refused(latex: str, hand: str) -> None:
     if hand == "None":
         with pytest.raises(LatexError):
             _ = read_latex(latex, FIELDS).tree
@@ -88,8 +120,12 @@ def test_the_set_of_printed_formulas_is_large_enough() -> None:
     assert sum(hand != "None" and hand[0] != "?" for _, hand in PRINTED) >= 750
 
 
-@pytest.mark.parametrize(("latex", "hand"), PRINTED, ids=[latex for latex, _ in PRINTED])
-def test_every_member_of_a_printed_chain_is_read_as_it_is_meant_or_the_chain_is_refused(latex: str, hand: str) -> None:
+@in_blocks(PRINTED)
+def test_every_member_of_a_printed_chain_is_read_as_it_is_meant_or_the_chain_is_refused(block: Sequence[Pair]) -> None:
+    each(block, _is_meant_in_every_member)
+
+
+def _is_meant_in_every_member(latex: str, hand: str) -> None:
     if hand == "None" or hand[0] == "?":
         with pytest.raises(LatexError):
             _ = read_latex(latex, PAPERS).tree

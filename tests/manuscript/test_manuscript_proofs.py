@@ -264,6 +264,26 @@ def test_strict_needs_something_strict() -> None:
 
 
 @pytest.mark.seeded
+def test_signs_that_leave_no_combination_are_those_of_programmes_without_a_solution() -> None:
+    """What is seen without a programme has none; where there is a combination, nothing of the kind is said."""
+    draw = random.Random(SEED)
+    forms = names_with_signs({"a": POSITIVE, "b": NONNEGATIVE, "x": ANY, "y": ANY})
+    hopeless = solved = 0
+    for _ in range(150):
+        facts = [Fact(_random(draw), f"fact {n}", equal=draw.random() < 0.3) for n in range(3)]
+        goal = _random(draw) if draw.random() < 0.4 else {(("b", 1),): Fraction(draw.randrange(3))}
+        for fact in draw.sample(facts, 2):
+            goal = p.plus(goal, p.times(fact.value, {(("a", 1),): Fraction(draw.randrange(3))}))
+        columns = deriving._columns(goal, facts, forms, 3, 300)
+        found = deriving._solved(goal, columns, forms)
+        seen = deriving._signs_forbid(goal, columns, forms)
+        assert not seen or found is None, (goal, facts)
+        hopeless, solved = hopeless + seen, solved + (found is not None)
+    assert hopeless >= 15
+    assert solved >= 15
+
+
+@pytest.mark.seeded
 @pytest.mark.parametrize("seed", [SEED + n for n in range(4)])
 def test_nothing_false_is_derived(seed: int) -> None:
     """Facts that are true at a point, a goal that is false there: there is no derivation."""

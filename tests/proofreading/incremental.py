@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import wraps
+from contextlib import contextmanager, nullcontext
+from functools import lru_cache, wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -36,10 +36,12 @@ Told = tuple[str, str, str]
 REMEMBERED: dict[Hashable, object] = {}
 NOTATIONS: dict[int, tuple[Notation, int]] = {}
 DIGESTS: dict[str, int] = {}
+MODES: list[bool] = []
+"""Whether what is remembered is used, in the blocks of ``remembering`` that are open."""
 
 
 def _kept(key: Hashable, make: Callable[[], Value]) -> Value:
-    if key not in REMEMBERED:
+    if key not in REMEMBERED or not MODES[-1]:
         try:
             REMEMBERED[key] = make()
         except LatexError as failure:
@@ -146,8 +148,18 @@ def _paths(original: Callable[..., Iterator[Defect]]) -> Callable[..., object]:
 
 
 @contextmanager
-def remembering() -> Iterator[None]:
-    """Inside of it, ``told`` remembers."""
+def remembering(used: bool = True) -> Iterator[None]:
+    """Inside of it, readings remember; unless ``used`` they work everything out, for the readings after them."""
+    MODES.append(used)
+    try:
+        with _patched() if len(MODES) == 1 else nullcontext():
+            yield
+    finally:
+        MODES.pop()
+
+
+@contextmanager
+def _patched() -> Iterator[None]:
     patched: list[tuple[object, str, object]] = []
     for module in [m for n, m in sys.modules.items() if n.startswith("bilevel_verify") and hasattr(m, "read_latex")]:
         if module.read_latex is read_latex:
@@ -173,6 +185,9 @@ def told(text: str, name: str) -> dict[Told, Defect]:
         return {(d.kind, d.title, d.unit): d for d in proofread_draft(draft(path)).defects}
 
 
+_told_once = lru_cache(maxsize=64)(told)  # of right texts, of which there are few
+
+
 def told_of(slip: tuple[str, str, str, str], texts: Mapping[str, str]) -> tuple[bool, bool]:
     """Whether some words stand in a finding of a right text, and in one of it with one place changed.
 
@@ -180,5 +195,5 @@ def told_of(slip: tuple[str, str, str, str], texts: Mapping[str, str]) -> tuple[
     """
     file, old, new, words = slip
     assert old in texts[file], old
-    right, wrong = (told(text, file) for text in (texts[file], texts[file].replace(old, new, 1)))
+    right, wrong = _told_once(texts[file], file), told(texts[file].replace(old, new, 1), file)
     return any(words in title for _, title, _ in right), any(words in title for _, title, _ in wrong)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from bilevel_verify.manuscript.proofs import polynomials as p
 from bilevel_verify.manuscript.proofs.atoms import ANY, POSITIVE
@@ -43,8 +43,9 @@ class Derivation:
         return tuple({id(f): f for f, _, _ in self.used}.values())
 
 
-@dataclass(frozen=True)
-class _Column:
+class _Column(NamedTuple):
+    """A fact times a term; ``free`` if it may be subtracted, too. A tuple, as many are made."""
+
     fact: Fact
     factor: Monomial
     value: Polynomial
@@ -57,8 +58,13 @@ def derive(
     """``goal >= 0`` (``> 0``) from facts; None where no combination of at most ``most`` columns was found."""
     if not goal and not strict:
         return Derivation(())
+    before = -1
     for rounds in ROUNDS:
-        found = _solved(goal, _columns(goal, facts, forms, rounds, most), forms)
+        columns = _columns(goal, facts, forms, rounds, most)
+        if len(columns) == before:  # more rounds add columns to those of fewer
+            return None
+        before = len(columns)
+        found = None if _signs_forbid(goal, columns, forms) else _solved(goal, columns, forms)
         if found is not None and (not strict or _is_strict(found, forms)):
             return found
     return None
@@ -122,6 +128,40 @@ def _fits(factor: Monomial, forms: Forms) -> str:
         if (exponent < 0 and sign != POSITIVE) or (exponent.denominator != 1 and sign == ANY):
             return ""
     return forms.sign(factor)
+
+
+def _signs_forbid(goal: Polynomial, columns: list[_Column], forms: Forms) -> bool:
+    """Whether the signs of the terms alone leave no combination, so that no programme need be solved.
+
+    A term of which all columns that are left have the same sign must have that sign in the goal; where it is not in the
+    goal at all, those columns have the factor zero, and are left out of the other terms.
+    """
+    signs: dict[Monomial, list[int]] = {m: [0, 0] for m in goal}
+    places: dict[Monomial, list[int]] = {}
+    for place, column in enumerate(columns):
+        for monomial, value in column.value.items():
+            both = signs.setdefault(monomial, [0, 0])
+            negative = value.numerator < 0
+            both[negative] += 1
+            both[not negative] += column.free
+            places.setdefault(monomial, []).append(place)
+    for monomial, both in signs.items():
+        both[0] += forms.sign(monomial) != ANY  # it may be added itself
+    left, asked = set(range(len(columns))), list(signs)
+    while asked:
+        monomial = asked.pop()
+        above, below = signs[monomial]
+        wanted = goal.get(monomial, 0)
+        if (wanted > 0 and not above) or (wanted < 0 and not below):
+            return True
+        if not wanted and bool(above) != bool(below):
+            for place in left.intersection(places.get(monomial, ())):
+                left.discard(place)
+                for other, value in columns[place].value.items():
+                    signs[other][value.numerator < 0] -= 1
+                    asked.append(other)
+            signs[monomial] = [0, 0]
+    return False
 
 
 def _solved(goal: Polynomial, columns: list[_Column], forms: Forms) -> Derivation | None:

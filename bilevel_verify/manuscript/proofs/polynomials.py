@@ -33,12 +33,19 @@ def atom(name: str) -> Polynomial:
     return {((name, 1),): Fraction(1)}
 
 
-def plus(one: Polynomial, other: Polynomial, factor: Fraction = Fraction(1)) -> Polynomial:
-    """``one + factor * other``."""
+def plus(one: Polynomial, other: Polynomial, factor: Fraction = ONE) -> Polynomial:
+    """``one + factor * other``, of polynomials without zeros."""
     total = dict(one)
     for monomial, value in other.items():
-        total[monomial] = total.get(monomial, Fraction(0)) + factor * value
-    return {m: v for m, v in total.items() if v}
+        term = value if factor == 1 else -value if factor == -1 else factor * value
+        old = total.get(monomial)
+        if old is not None:
+            term = old + term
+        if term:
+            total[monomial] = term
+        elif old is not None:
+            del total[monomial]
+    return total
 
 
 def scaled(one: Polynomial, factor: Fraction, by: Monomial = UNIT) -> Polynomial:

@@ -65,8 +65,7 @@ def instances(rule: Rule, pool: Mapping[tree.Node, None], forms: Forms) -> Itera
     if not rule.any:
         yield Relation(tidy(relation.left), relation.op, tidy(relation.right))
         return
-    anchors = [n for side in (relation.left, relation.right) for n in side.walk() if _is_anchor(n)]
-    anchors = [a for a in dict.fromkeys(anchors) if free_letters(a) & rule.any]
+    anchors = _anchors(relation, rule.any)
     values: dict[str, dict[tree.Node, None]] = {name: {} for name in sorted(rule.any)}
     for anchor in anchors:
         for node in _of_head(anchor, pool):
@@ -88,6 +87,13 @@ def instances(rule: Rule, pool: Mapping[tree.Node, None], forms: Forms) -> Itera
             known = all(_put(a, bound) in pool for a in calls or anchors[:1])
         if known:
             yield Relation(_put(relation.left, bound), relation.op, _put(relation.right, bound))
+
+
+@lru_cache(maxsize=10_000)
+def _anchors(relation: Relation, free: frozenset[str]) -> list[tree.Node]:
+    """The entries and values in a relation in which one of its free letters stands, each once."""
+    parts = (n for side in (relation.left, relation.right) for n in side.walk() if _is_anchor(n))
+    return [a for a in dict.fromkeys(parts) if free_letters(a) & free]
 
 
 def _of_head(anchor: tree.Node, pool: Mapping[tree.Node, None]) -> list[tree.Node]:
@@ -127,7 +133,12 @@ def letter_ranges(rules: list[Rule]) -> dict[str, Domain]:
 
 
 def _put(node: tree.Node, bound: Mapping[str, tree.Node]) -> tree.Node:
-    return tidy(substitute(node, bound))
+    return _put_for(node, tuple(bound.items()))
+
+
+@lru_cache(maxsize=100_000)
+def _put_for(node: tree.Node, bound: tuple[tuple[str, tree.Node], ...]) -> tree.Node:
+    return tidy(substitute(node, dict(bound)))
 
 
 @lru_cache(maxsize=100_000)
@@ -142,6 +153,7 @@ def tidy(node: tree.Node) -> tree.Node:
     return plain(node) if isinstance(node, tree.Add | tree.Multiply | tree.Negate) else node
 
 
+@lru_cache(maxsize=100_000)
 def _index(node: tree.Node) -> tree.Node:
     from bilevel_verify.audit.scalar.linear import linear_form
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import multiprocessing
 import os
 import re
@@ -62,8 +63,8 @@ def try_out(
 ) -> None:
     """Judge example after example, simplest first; a failure is made simpler before it is reported.
 
-    The simplest example runs in a child process, then here (a compiler's work is kept), then all others in a second
-    child: what never returns, exits or crashes is ended there and named, and the suite goes on. ``shapes``: the first
+    All run in a child process: what never returns, exits or crashes is ended there and named, and the suite goes on.
+    What the child survived is run here, too, for the simplest example: a compiler's work is kept. ``shapes``: the first
     bytes are those of two-level instances, whose kinds and dimensions are all to be met.
 
     Raises
@@ -78,13 +79,12 @@ def try_out(
     trial = Trial(judge, describe, given, drawn)
     token = SEEN.set(set())
     try:
-        for part in (range(1), range(1, len(trial.examples))):
-            failed = _in_child(trial, part)
-            if failed is None:
-                failed = _here(trial, part if not _can_fork() else part[:1] if part.start == 0 else part[:0])
-            tried = part.stop if failed is None else failed[0] + 1
-            if failed is not None:
-                raise _simplest(trial, *failed, who)
+        failed = _in_child(trial)
+        if failed is None or failed[0]:
+            failed = _here(trial, 1 if _can_fork() else len(trial.examples)) or failed
+        tried = len(trial.examples) if failed is None else failed[0] + 1
+        if failed is not None:
+            raise _simplest(trial, *failed, who)
     except BrokenContract as failure:
         broken, message = failure.contract, str(failure)
         raise
@@ -144,10 +144,10 @@ def _judged(judge: Judge, data: bytes) -> BrokenContract | None:
     return None
 
 
-def _here(trial: Trial, part: range) -> tuple[int, BrokenContract] | None:
-    """The first failure among some examples, judged in this process."""
-    for i in part:
-        failure = _judged(trial.judge, trial.examples[i])
+def _here(trial: Trial, count: int) -> tuple[int, BrokenContract] | None:
+    """The first failure among so many examples, judged in this process."""
+    for i, data in enumerate(trial.examples[:count]):
+        failure = _judged(trial.judge, data)
         if failure is not None:
             return i, failure
     return None
@@ -157,9 +157,13 @@ ENDED = ("never returns", "ends its process")
 
 
 def _simplest(trial: Trial, place: int, failure: BrokenContract, who: str) -> BrokenContract:
-    """The failure to report: made simpler if it can be repeated here without waiting."""
+    """The failure to report: made simpler, if it can be repeated here without waiting.
+
+    Not repeated is what nobody wants simpler and has no other error behind it: the child has said all.
+    """
     data = trial.examples[place]
-    if failure.contract not in ENDED:
+    asked = trial.profile.simplify > 0 or failure.__cause__ is not None
+    if asked and failure.contract not in ENDED:
         here = _judged(trial.judge, data)
         if here is not None and here.contract == failure.contract:
             data, failure = _simplify(trial, data, here)
@@ -195,18 +199,18 @@ def _can_fork() -> bool:
     return "fork" in multiprocessing.get_all_start_methods() and not any(name in sys.modules for name in NO_FORK)
 
 
-def _in_child(trial: Trial, part: range) -> tuple[int, BrokenContract] | None:
-    """Examples judged in a child process; the first failure, or what the child died of."""
-    if not len(part) or not _can_fork():
+def _in_child(trial: Trial) -> tuple[int, BrokenContract] | None:
+    """All examples judged in a child process; the first failure, or what the child died of."""
+    if not _can_fork():
         return None
     ours, theirs = multiprocessing.Pipe(duplex=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        child = multiprocessing.get_context("fork").Process(target=_work, args=(trial, part, theirs), daemon=True)
+        child = multiprocessing.get_context("fork").Process(target=_work, args=(trial, theirs), daemon=True)
         child.start()
     theirs.close()
     try:
-        return _watch(child, ours, part.start, trial.profile.compile_seconds)
+        return _watch(child, ours, trial.profile.compile_seconds)
     except _NotTheirs as error:
         trial.judge(trial.examples[error.place])  # wrong use of the kit: its own error, raised here
         raise RuntimeError(f"the testing kit itself failed at example {error.place + 1}:\n{error}") from None
@@ -226,8 +230,8 @@ class _NotTheirs(Exception):
         self.place = place
 
 
-def _watch(child: Any, ours: Connection, place: int, patience: float) -> tuple[int, BrokenContract] | None:
-    allowed = patience
+def _watch(child: Any, ours: Connection, patience: float) -> tuple[int, BrokenContract] | None:
+    place, allowed = 0, patience
     while True:
         try:
             heard = ours.recv() if ours.poll(2 * allowed + PATIENCE) else None
@@ -241,7 +245,10 @@ def _watch(child: Any, ours: Connection, place: int, patience: float) -> tuple[i
         if kind == "done":
             return None
         if kind == "broken":
-            return place, BrokenContract(*rest)
+            *told, cause = rest
+            failure = BrokenContract(*told)
+            failure.__cause__ = RuntimeError(cause) if cause else None
+            return place, failure
         if kind == "error":
             raise _NotTheirs(place, rest[0])
         if kind == "example":
@@ -257,21 +264,23 @@ def _exit(code: int | None) -> str:
     return f"exit code {code}"
 
 
-def _work(trial: Trial, part: range, theirs: Connection) -> None:
+def _work(trial: Trial, theirs: Connection) -> None:
     """What the child does: judge, and say so."""
+    gc.freeze()  # looking for garbage among what the parent holds would copy all of it
     faulthandler.disable()  # a crash is named by the parent
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 2)
     sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf8")  # noqa: SIM115  (the process ends soon)
     HEARTBEAT.set(lambda seconds: theirs.send(("call", seconds)))
-    for i in part:
+    for i, data in enumerate(trial.examples):
         theirs.send(("example", i))
         try:
-            failure = _judged(trial.judge, trial.examples[i])
+            failure = _judged(trial.judge, data)
         except Exception:
             theirs.send(("error", traceback.format_exc()))
             return
         if failure is not None:
-            theirs.send(("broken", failure.contract, failure.where, failure.detail))
+            cause = "" if failure.__cause__ is None else repr(failure.__cause__)
+            theirs.send(("broken", failure.contract, failure.where, failure.detail, cause))
             return
     theirs.send(("done",))
