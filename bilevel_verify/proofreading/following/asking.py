@@ -11,7 +11,7 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.proofs.question import Known, Question
 from bilevel_verify.manuscript.proofs.said import OPERATORS, Rule, tidy
-from bilevel_verify.proofreading.following.expected import summed, telescopes
+from bilevel_verify.proofreading.following.expected import falling, summed, telescopes
 from bilevel_verify.proofreading.following.premises import expects, in_expectation, plain, running_letters
 from bilevel_verify.proofreading.instances.scenes import Scene
 from bilevel_verify.proofreading.source import PROMISES
@@ -25,12 +25,27 @@ def follows(
     scene: Scene, relation: Relation, rules: Iterable[Rule], seeds: Iterable[Rule] = ()
 ) -> tuple[str, ...] | None:
     """Sources of a derivation; None where none was found. ``seeds`` are rules that hold as they are printed, too."""
-    seeds = [*seeds]
-    for more in ([], [*rules]):
+    seeds, rules = [*seeds], [*rules]
+    for more in ([], *_near(relation, rules, seeds), rules):
         found = _either_sign(scene, relation, [*more, *seeds], seeds)
         if found is not None:
             return found
     return None
+
+
+def _near(relation: Relation, rules: list[Rule], seeds: list[Rule]) -> Iterator[list[Rule]]:
+    """For a relation with a sum, where premises are many: those about nothing but what it and the seeds are about."""
+    about = _heads(relation).union(*(_heads(seed.relation) for seed in seeds))
+    near = [rule for rule in rules if _heads(rule.relation) <= about]
+    if "sum" in about and 0 < len(near) < len(rules):
+        yield near
+
+
+def _heads(relation: Relation) -> set[str]:
+    """Functions and sequences in a relation."""
+    parts = [p for side in (relation.left, relation.right) for p in side.walk()]
+    calls = {p.function for p in parts if isinstance(p, tree.Call)}
+    return calls | {p.base for p in parts if isinstance(p, tree.Index)}
 
 
 def _either_sign(scene: Scene, relation: Relation, rules: list[Rule], seeds: list[Rule]) -> tuple[str, ...] | None:
@@ -105,9 +120,11 @@ def kinds(scene: Scene) -> Callable[[tree.Node], str]:
 
     def kind(node: tree.Node) -> str:
         found = scene.kind(node)
-        if found == "matrix" and isinstance(node, tree.Call) and node.function in scene.paper.doubtful - arrays:
-            return "scalar"
-        return found
+        if found != "matrix":
+            return found
+        held = [p for p in node.walk() if isinstance(p, tree.Call | tree.Letter | tree.Index) and scene.kind(p) == found]
+        names = {p.function if isinstance(p, tree.Call) else "" for p in held}
+        return "scalar" if names and names <= scene.paper.doubtful - arrays else found
 
     return kind
 
@@ -197,15 +214,16 @@ def _is_positive(node: tree.Node, domains: Mapping[str, Domain]) -> bool:
 
 
 def _sums(scene: Scene, relation: Relation, rules: list[Rule]) -> list[Rule]:
-    """The premises with a running letter, summed over the range of each sum that stands in the relation."""
+    """The premises with a running letter, summed over the range of a sum that stands in the relation or in a premise."""
     spans: dict[str, tuple[str, tree.Node, tree.Node]] = {}
-    for part in (p for side in (relation.left, relation.right) for p in side.walk()):
+    sides = [s for one in (relation, *(r.relation for r in rules if not r.any)) for s in (one.left, one.right)]
+    for part in (p for side in sides for p in side.walk()):
         span = binder(part) if isinstance(part, tree.Call) and part.function == "sum" else None
         if span is not None:
             spans.setdefault(to_text(tree.Tuple((span[1], span[2]))), span)
     found = []
     for span in list(spans.values())[:1]:
-        bodies = [p.arguments[0] for side in (relation.left, relation.right) for p in side.walk()
+        bodies = [p.arguments[0] for side in sides for p in side.walk()
                   if isinstance(p, tree.Call) and p.function == "sum" and binder(p) == span]  # fmt: skip
         for body in bodies:
             own = telescopes(Relation(body, "==", body), span[0], span, scene.kind)
@@ -214,6 +232,7 @@ def _sums(scene: Scene, relation: Relation, rules: list[Rule]) -> list[Rule]:
             for name in sorted(rule.running)[:2]:
                 source, rest = rule.source, rule.any - {name}
                 found.append(Rule(summed(rule.relation, name, span), rest, source, running=rule.running - {name}))
+                found += [Rule(one, rest, source) for one in falling(rule.relation, name, span)]
                 found += [
                     Rule(one, rest, "a sum", running=rule.running - {name})
                     for one in telescopes(rule.relation, name, span, scene.kind)

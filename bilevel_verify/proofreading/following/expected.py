@@ -12,6 +12,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.latex.grammar.names import EXPECTATION
 from bilevel_verify.manuscript.comparing import Relation
+from bilevel_verify.manuscript.proofs.said import tidy
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 
 ONE = tree.Number(Fraction(1))
@@ -103,6 +104,18 @@ def telescopes(
     count = tree.Add((high, tree.Negate(low), ONE))
     ones = tree.Call("sum", (ONE, tree.Tuple((here, low, high))))
     return [*found, Relation(ones, "==", count)]
+
+
+def falling(relation: Relation, name: str, span: tuple[str, tree.Node, tree.Node]) -> list[Relation]:
+    """Of ``a[k + 1] <= a[k]``: the last of the values times their number is at most each sum of them."""
+    left, right = (relation.left, relation.right) if relation.op in ("<=", "<") else (relation.right, relation.left)
+    after = tree.Add((tree.Letter(name), ONE))
+    if relation.op == "==" or name not in free_letters(right) or tidy(substitute(right, {name: after})) != tidy(left):
+        return []
+    _, low, high = span
+    last, count = substitute(left, {name: high}), tree.Add((high, tree.Negate(low), ONE))
+    least = tree.Multiply((count, last))
+    return [Relation(least, "<=", _sum(side, name, span)) for side in (left, right)]
 
 
 def _less(one: tree.Node, other: tree.Node) -> tree.Node:

@@ -60,7 +60,7 @@ def premise_of(paper: Paper, scene: Scene, sentence: Sentence, name: str) -> Pre
     """What a formula says, for all points and indices; a bound of a norm squared, a Lipschitz gradient as a bound."""
     rules = []
     for one in relations_in(sentence, paper):
-        for relation in (one, *_squared(one), *_smooth(one)):
+        for relation in (one, *_squared(one), *_smooth(one), *_solved(one, scene)):
             rules.append(rule_of(paper, scene, relation, name))
     return Premise(name, sentence, tuple(rules))
 
@@ -80,6 +80,14 @@ def _squared(one: Relation) -> Iterator[Relation]:
     for relation in (one, one.flipped()):
         if relation.op in ("<=", "<") and isinstance(relation.left, tree.Call) and relation.left.function == "norm":
             yield Relation(tree.Power(relation.left, TWO), relation.op, tree.Power(relation.right, TWO))
+
+
+def _solved(one: Relation, scene: Scene) -> Iterator[Relation]:
+    """``x[k + 1] - y[k] == v`` as what the first vector is."""
+    if one.op == "==" and isinstance(one.left, tree.Add) and isinstance(one.left.terms[0], tree.Index):
+        first, *rest = one.left.terms
+        if scene.kind(first) == "vector" and first not in {p for t in (*rest, one.right) for p in t.walk()}:
+            yield Relation(first, "==", tree.Add((one.right, *(tree.Negate(t) for t in rest))))
 
 
 def _smooth(one: Relation) -> Iterator[Relation]:
