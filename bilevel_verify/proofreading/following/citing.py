@@ -267,7 +267,7 @@ class _Step:
             cited = [rule for name in sorted(names) for rule in self._rules(name)]
             background = self._background()
             asks = self.budget.spend([*background, *cited])
-            self.asked[key] = follows(self.scene, step, background, cited) if asks else None
+            self.asked[key] = follows(self.scene, step, background, cited, self._written()) if asks else None
         return self.asked[key]
 
     def _rules(self, name: str) -> tuple[Rule, ...]:
@@ -282,21 +282,27 @@ class _Step:
         if "" not in self.made:
             found = list(spoken(self.paper, self.scene))
             goals = self._conclusions()
+            values: dict[tree.Node, set[tree.Node]] = {}
             for passage in self.paper.passages:
+                algorithm = passage.kind == "algorithm"
                 for s in passage.formulas:
                     if s.read.formula.n < self.at and s not in goals and self._is_given(passage, s):
                         rules = premise_of(self.paper, self.scene, s, f"the text at {s.place}").rules
-                        algorithm = passage.kind == "algorithm"
-                        found += [r for r in rules if (not algorithm or r.relation.op == "==") and not self._put(r)]
-            values: dict[tree.Node, set[tree.Node]] = {}
-            for rule in found:
-                values.setdefault(rule.relation.left, set()).update(
-                    {rule.relation.right} if rule.relation.op == "==" else ()
-                )
+                        mine = [r for r in rules if (not algorithm or r.relation.op == "==") and not self._put(r)]
+                        found += mine
+                        for one in (r.relation for r in mine if r.relation.op == "=="):
+                            if algorithm or self.scene.kind(one.left) == "scalar":
+                                values.setdefault(one.left, set()).add(one.right)
             # what two branches of an algorithm set to different values is neither
-            found = [r for r in found if r.relation.op != "==" or len(values[r.relation.left]) == 1]
+            found = [r for r in found if r.relation.op != "==" or len(values.get(r.relation.left, ())) < 2]
             self.made[""] = tuple(found)
         return self.made[""]
+
+    def _written(self) -> list[Rule]:
+        """What the proof itself says that vectors are, in the order of its words."""
+        mine = {f"the text at {s.place}" for s in self.clause.passage.formulas}
+        return [r for r in self._background() if r.source in mine and r.relation.op == "=="
+                and isinstance(r.relation.left, tree.Index) and self.scene.kind(r.relation.left) == "vector"]  # fmt: skip
 
     def _put(self, rule: Rule) -> bool:
         """Whether an equation names a point for which another relation is used: ``with x = x[k]``."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 TRIES, ROUNDS, LEAST_VOTES = 6, 4, 3
 CLOSE = 1e-9
 UPPER, LOWER = ("<", "<="), (">", ">=")
+POINTS = ("point_a", "point_b", "point_c")
+"""Names for points that a paper does not name."""
 Rules = Mapping[tree.Node, tree.Node]
 NOWHERE = Passage("", "text", "", "")
 
@@ -213,7 +215,7 @@ def _named_in_text(draft: Draft) -> dict[str, tree.Node]:
 
 def _vectors(paper: Paper) -> frozenset[str]:
     """What is guessed to be a matrix or a number, and is added to vectors again and again: ``w`` of another section."""
-    return _sequences(paper) | _letters(paper) | _named_with_letters(paper) | _functions(paper)
+    return frozenset(POINTS) | _sequences(paper) | _letters(paper) | _named_with_letters(paper) | _functions(paper)
 
 
 def _named_with_letters(paper: Paper) -> frozenset[str]:
