@@ -21,7 +21,7 @@ from bilevel_verify.proofreading.following.asking import follows
 from bilevel_verify.proofreading.following.premises import plain, premise_of, relations_in, spoken
 from bilevel_verify.proofreading.following.sharper import changed, is_exact
 from bilevel_verify.proofreading.instances.scenes import Scene, scenes
-from bilevel_verify.proofreading.joints.carrying import LOWER, UPPER, to_text_of
+from bilevel_verify.proofreading.joints.carrying import LOWER, UPPER, bounds_of, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
@@ -243,11 +243,16 @@ class _Step:
         return free and self.budget.left >= 0
 
     def _candidates(self, name: str, rest: frozenset[str]) -> list[str]:
-        """Other numbered relations before the result, the last first, about what the result is about."""
+        """Other numbered relations before the result, the last first, about what the result is about.
+
+        A chain that ends with what is cited says the same, in more steps.
+        """
         about = set().union(*(_subjects(s) for r in self.steps for s in (r.left, r.right)))
         out = [*self._conclusions(), *self.cited[name]]
         named = {*self.clause.numbered}
-        known = {k: s for k, s in self.paper.numbered.items() if s.read.formula.n < self.at and s not in out}
+        said = {(b.left, b.op, b.right) for s in self.cited[name] for b in bounds_of(s)}
+        known = {k: s for k, s in self.paper.numbered.items() if s.read.formula.n < self.at and s not in out
+                 and not any((b.left, b.op, b.right) in said for b in bounds_of(s))}  # fmt: skip
         found = [
             f"({k})"
             for k, s in known.items()
