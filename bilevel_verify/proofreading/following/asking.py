@@ -138,7 +138,9 @@ def kinds(scene: Scene) -> Callable[[tree.Node], str]:
         found = scene.kind(node)
         if found != "matrix":
             return found
-        held = [p for p in node.walk() if isinstance(p, tree.Call | tree.Letter | tree.Index) and scene.kind(p) == found]
+        held = [
+            p for p in node.walk() if isinstance(p, tree.Call | tree.Letter | tree.Index) and scene.kind(p) == found
+        ]
         names = {p.function if isinstance(p, tree.Call) else "" for p in held}
         return "scalar" if names and names <= scene.paper.doubtful - arrays else found
 
@@ -253,7 +255,7 @@ def _is_positive(node: tree.Node, domains: Mapping[str, Domain]) -> bool:
 
 
 def _sums(scene: Scene, relation: Relation, rules: list[Rule]) -> list[Rule]:
-    """The premises with a running letter, summed over the range of a sum that stands in the relation or in a premise."""
+    """The premises with a running letter, summed over the range of a sum of the relation or of a premise."""
     spans: dict[str, tuple[str, tree.Node, tree.Node]] = {}
     sides = [s for one in (relation, *(r.relation for r in rules if not r.any)) for s in (one.left, one.right)]
     for part in (p for side in sides for p in side.walk()):

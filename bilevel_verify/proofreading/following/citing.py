@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.manuscript.comparing import Relation
-from bilevel_verify.manuscript.proofs.said import OPERATORS, Rule, tidy
+from bilevel_verify.manuscript.proofs.said import Rule, tidy
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.following.asking import follows
-from bilevel_verify.proofreading.following.premises import plain, premise_of, relations_in, spoken
+from bilevel_verify.proofreading.following.premises import premise_of, relations_in, spoken
+from bilevel_verify.proofreading.following.reaching import reach, subjects
 from bilevel_verify.proofreading.following.sharper import changed, is_exact
 from bilevel_verify.proofreading.instances.scenes import Scene, scenes
 from bilevel_verify.proofreading.joints.carrying import LOWER, UPPER, bounds_of, to_text_of
@@ -33,7 +34,6 @@ SPEAKS = re.compile(r"\b(?:similar\w*|analog\w*|same way|as in|like|proof of|ins
 LIKE = re.compile(r"\b(?:similar\w*|analog\w*|same way|proof of|instead)\b", re.I)
 MOST_OTHERS, MOST_LINKS, MOST_NODES = 6, 5, 140
 MOST_QUESTIONS, GENERAL = 120, 20
-ROUNDS = 3
 """Questions about one paper, some ten seconds: what is left over then stays undecided. A question with so many premises
 for all points counts twice, then by their square.
 """
@@ -41,7 +41,9 @@ GIVES = re.compile(
     r"\b(?:gives?|yields?|proves?|is|get|obtain)\s+(?:the\s+(?:lemma|theorem|corollary|proposition|claim|result)\b|\((\d+[a-z]?)\))"
 )
 ATTRIBUTED = re.compile(r"\bwhere the last (?:step|inequality|equality) (?:is|uses|follows from|comes from)\b")
-REASON = re.compile(r"\b(?:convex\w*|concav\w*|assum\w*|lines?|steps?|defin\w*|smooth\w*|Lipschitz|triangle|choice)\b", re.I)
+REASON = re.compile(
+    r"\b(?:convex\w*|concav\w*|assum\w*|lines?|steps?|defin\w*|smooth\w*|Lipschitz|triangle|choice)\b", re.I
+)
 """What else a step may rest on in a sentence that cites."""
 Formulas = tuple[Sentence, ...]
 Result: TypeAlias = tuple[Sentence, dict[str, Formulas], int]
@@ -219,23 +221,7 @@ class _Step:
     def _touches(self, name: str, step: Relation) -> bool:
         """Whether a function or sequence of a citation stands in a step, or in what its letters are defined by."""
         nodes = [node for s in self.cited[name] for node in s.nodes()]
-        return bool(_subjects(tree.Tuple(tuple(nodes))) & self._reach(step))
-
-    def _reach(self, step: Relation) -> set[str]:
-        """Functions, sequences and letters of a step, with those of the definitions of all of them."""
-        nodes = [step.left, step.right]
-        found: set[str] = set()
-        for _ in range(ROUNDS):
-            names = set().union(*(_subjects(node) | tree.letters(node) for node in nodes)) - found
-            found |= names
-            nodes = [right for left, right in self._definitions() if names & _subjects(left)]
-        return found
-
-    def _definitions(self) -> list[tuple[tree.Node, tree.Node]]:
-        """The equations of the paper with a letter, entry or value of a function on the left side."""
-        links = (link for s in self.paper.sentences for c in s.chains() for link in c.links())
-        return [(a, b) for a, r, b in links if r.word in ("==", ":=", "<-")
-                and isinstance(a, tree.Letter | tree.Index | tree.Call) and plain(b)]  # fmt: skip
+        return bool(subjects(*nodes) & reach(self.paper, (step.left, step.right)))
 
     def _consistent(self, names: frozenset[str]) -> bool:
         """Whether the opposite of the steps does not follow, too: from a contradiction everything does."""
@@ -247,7 +233,7 @@ class _Step:
 
         A chain that ends with what is cited says the same, in more steps.
         """
-        about = set().union(*(_subjects(s) for r in self.steps for s in (r.left, r.right)))
+        about = set().union(*(subjects(s) for r in self.steps for s in (r.left, r.right)))
         out = [*self._conclusions(), *self.cited[name]]
         named = {*self.clause.numbered}
         said = {(b.left, b.op, b.right) for s in self.cited[name] for b in bounds_of(s)}
@@ -256,7 +242,9 @@ class _Step:
         found = [
             f"({k})"
             for k, s in known.items()
-            if f"({k})" not in rest | {name} and k not in named and about & set().union(*(_subjects(node) for node in s.nodes()))
+            if f"({k})" not in rest | {name}
+            and k not in named
+            and about & set().union(*(subjects(node) for node in s.nodes()))
         ]
         return found[::-1][:MOST_OTHERS]
 
@@ -306,8 +294,9 @@ class _Step:
     def _written(self) -> list[Rule]:
         """What the proof itself says that vectors are, in the order of its words."""
         mine = {f"the text at {s.place}" for s in self.clause.passage.formulas}
-        return [r for r in self._background() if r.source in mine and r.relation.op == "=="
-                and isinstance(r.relation.left, tree.Index) and self.scene.kind(r.relation.left) == "vector"]  # fmt: skip
+        own = [r for r in self._background() if r.source in mine and r.relation.op == "=="]
+        sides = ((r, r.relation.left) for r in own)
+        return [r for r, left in sides if isinstance(left, tree.Index) and self.scene.kind(left) == "vector"]
 
     def _put(self, rule: Rule) -> bool:
         """Whether an equation names a point for which another relation is used: ``with x = x[k]``."""
@@ -340,10 +329,3 @@ def _opposite(step: Relation) -> Relation:
     """What contradicts a step, with 1 between the sides."""
     more = tree.Add((step.left, tree.Number(Fraction(-1 if step.op in UPPER else 1))))
     return Relation(more, ">=" if step.op in UPPER else "<=" if step.op in LOWER else "==", step.right)
-
-
-def _subjects(node: tree.Node) -> set[str]:
-    """Functions and sequences in a formula; without any its letters."""
-    parts = list(node.walk())
-    calls = {p.function.removeprefix("grad_") for p in parts if isinstance(p, tree.Call)} - OPERATORS
-    return (calls | {p.base for p in parts if isinstance(p, tree.Index)}) or tree.letters(node)

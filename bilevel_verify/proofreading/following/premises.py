@@ -60,7 +60,14 @@ def premise_of(paper: Paper, scene: Scene, sentence: Sentence, name: str) -> Pre
     """What a formula says, for all points and indices; a bound of a norm squared, a Lipschitz gradient as a bound."""
     rules = []
     for one in relations_in(sentence, paper):
-        for relation in (one, *_squared(one), *_smooth(one), *_solved(one, scene), *_balanced(one), *_ending(one, scene)):
+        for relation in (
+            one,
+            *_squared(one),
+            *_smooth(one),
+            *_solved(one, scene),
+            *_balanced(one),
+            *_ending(one, scene),
+        ):
             rules.append(rule_of(paper, scene, relation, name))
     return Premise(name, sentence, tuple(rules))
 
@@ -84,8 +91,11 @@ def _squared(one: Relation) -> Iterator[Relation]:
 
 def _solved(one: Relation, scene: Scene) -> Iterator[Relation]:
     """``x[k + 1] - y[k] == v`` as what the first vector is."""
-    if one.op == "==" and isinstance(one.left, tree.Add) and len(one.left.terms) == 2 and isinstance(
-        one.left.terms[0], tree.Index
+    if (
+        one.op == "=="
+        and isinstance(one.left, tree.Add)
+        and len(one.left.terms) == 2
+        and isinstance(one.left.terms[0], tree.Index)
     ):
         first, *rest = one.left.terms
         if scene.kind(first) == "vector" and first not in {p for t in (*rest, one.right) for p in t.walk()}:
@@ -108,10 +118,14 @@ def _balanced(one: Relation) -> Iterator[Relation]:
 def _ending(one: Relation, scene: Scene) -> Iterator[Relation]:
     """A relation for all ``x`` and ``s`` about ``f(x + s)``, with the end of the step as the point: ``s = y - x``."""
     end = tree.Letter(POINTS[-1])
-    parts = [p for side in (one.left, one.right) for p in side.walk() if isinstance(p, tree.Call) and len(p.arguments) == 1]
+    parts = [
+        p for side in (one.left, one.right) for p in side.walk() if isinstance(p, tree.Call) and len(p.arguments) == 1
+    ]
     for sum_ in dict.fromkeys(p.arguments[0] for p in parts if p.function not in OPERATORS):
         match sum_:
-            case tree.Add(terms=(tree.Letter(name=x), tree.Letter(name=s))) if _is_point(scene, x) and _is_point(scene, s):
+            case tree.Add(terms=(tree.Letter(name=x), tree.Letter(name=s))) if _is_point(scene, x) and _is_point(
+                scene, s
+            ):
                 step = tree.Add((end, tree.Negate(tree.Letter(x))))
                 left, right = (substitute(_put_in(side, sum_, end), {s: step}) for side in (one.left, one.right))
                 yield Relation(left, one.op, right)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.citations import KINDS, LEANS
 from bilevel_verify.proofreading.joints.clauses import HOLE, ITEM, Clause, clauses, named_in, numbered_in
+from bilevel_verify.proofreading.joints.distinctions import CONDITION
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 
 NUMBER = r"(?:equations?\s+|inequalit(?:y|ies)\s+)?\(?(\d+[a-z]?)\)?(?![\w.]*\d)"
@@ -26,6 +28,7 @@ TWICE = re.compile(
     rf"(?P<one>\((?P<number>\d+[a-z]?)\)|(?P<kind>{KINDS})s? (?P<item>{ITEM}))\s+(?:and|with)\s+"
     rf"(?:\((?P=number)\)|(?:(?P=kind) )?(?P=item)(?![\w.]*\d))"
 )
+ELSE = re.compile(r"\b(?:when|otherwise|until|before|after|other|previous|last|not|never|contradict\w*)\b", re.I)
 CONCLUDES = re.compile(rf"\b(?:have|has|get|obtain|gives?|yields?|implies|follows)\b|{HOLE}", re.I)
 SPEAKS = re.compile(
     r"\b(?:proofs? of|prove|induction|similar|statement|assertion|claim|conditions? of|setting of)\b", re.I
@@ -41,6 +44,7 @@ def premise_defects(paper: Paper) -> Iterator[Defect]:
             yield from _ahead(paper, clause)
             yield from _named_again(paper, clause)
             if id(clause.passage) in proofs:
+                yield from _other_case(paper, clause, proofs[id(clause.passage)])
                 yield from _roundabout(paper, clause, proofs[id(clause.passage)], makers)
                 yield from _itself(clause, proofs[id(clause.passage)])
         for found in TWICE.finditer(clause.words):
@@ -76,6 +80,36 @@ def _ahead(paper: Paper, clause: Clause) -> Iterator[Defect]:
                 yield _defect(
                     clause, f"({number}) is used for a step, and it {where}", _shown(number, cited, shown), shown.latex
                 )
+
+
+def _other_case(paper: Paper, clause: Clause, home: str) -> Iterator[Defect]:
+    """``By Lemma 4``, which supposes ``a <= b``, in the proof of what supposes ``a > b`` of the same quantities.
+
+    A lemma may be used for another point or another time; words that speak of one leave it open.
+    """
+    if ELSE.search(clause.words) or LATER.search(clause.words) or SPEAKS.search(clause.words):
+        return
+    mine = _conditions(paper, paper.stated[home])
+    for name in named_in(clause.words):
+        at = clause.words.find(name)
+        if name not in paper.stated or name == home or at < 0 or not LEANS.search(clause.words[:at]):
+            continue
+        for left, op, right in _conditions(paper, paper.stated[name]):
+            if (left, tree.NEGATED[op], right) in mine:
+                title = f"{name} supposes the opposite of what {home} supposes, and is used in its proof"
+                supposed = f"{name} supposes {to_text(left)} {op} {to_text(right)}, {home} the opposite"
+                yield _defect(clause, title, (supposed,), "")
+
+
+def _conditions(paper: Paper, statement: Passage) -> set[tuple[tree.Node, str, tree.Node]]:
+    """What a statement supposes of its quantities: ``if a <= b``."""
+    found = set()
+    for clause in (c for c in clauses(paper) if c.passage is statement):
+        for place, formula in enumerate(clause.formulas):
+            links = [link for chain in formula.chains() for link in chain.links()]
+            if len(links) == 1 and links[0][1].word in tree.NEGATED and CONDITION.search(clause.before(place)):
+                found.add((links[0][0], links[0][1].word, links[0][2]))
+    return found
 
 
 def _roundabout(paper: Paper, clause: Clause, home: str, makers: Mapping[str, Clause]) -> Iterator[Defect]:

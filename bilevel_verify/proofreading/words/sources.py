@@ -14,7 +14,7 @@ from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.citations import KINDS
 from bilevel_verify.proofreading.joints.clauses import HOLE, ITEM, Clause, clauses
-from bilevel_verify.proofreading.promises.conclusions import ASSUMED, own_proofs
+from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 
 N = r"\((\d+[a-z]?)\)"
@@ -32,8 +32,11 @@ VALUE = re.compile(
 USES = re.compile(rf"\b(?:uses?|using|by|from|is due to)\s+{N}", re.I)
 INDUCES = re.compile(rf"\b(?:if|suppose|assume)(?: that)?\s+{N}\s+(?:holds|is true)\s+for\b", re.I)
 RESTS = re.compile(
-    rf"\b(?:by|from|using|with|into)\s+(?:[^.;:{HOLE}()]{{0,40}}\band\s+)?{N}|{N}\s+(?:reads|becomes)\s+(?={HOLE})", re.I
+    rf"\b(?:by|from|using|with|into)\s+(?:[^.;:{HOLE}()]{{0,40}}\band\s+)?{N}|{N}\s+(?:reads|becomes)\s+(?={HOLE})",
+    re.I,
 )
+SUPPOSED = re.compile(r"\b(?:suppose|assume|let|if|given|any|such)\b(?:(?!\bthen\b)[^.])*\Z", re.I)
+"""Words before a display of a statement that make it a hypothesis, as far as no ``then`` follows."""
 CONCLUDED = re.compile(
     r"\b(?:gives?|yields?|proves?|shows?|is|obtain|get|implies|have)\s+(?P<number>\(\d+[a-z]?\))"
     r"|(?P<behind>\(\d+[a-z]?\))\s+(?:follows|is proved)"
@@ -124,7 +127,7 @@ def _is_supposed(paper: Paper, home: Passage) -> bool:
     """Whether a statement supposes its display: ``let eta satisfy``."""
     mine = (c for c in clauses(paper) if c.passage is home)
     return any(
-        formula.read.formula.kind == "display" and ASSUMED.search(clause.before(place))
+        formula.read.formula.kind == "display" and SUPPOSED.search(clause.before(place))
         for clause in mine
         for place, formula in enumerate(clause.formulas)
     )
