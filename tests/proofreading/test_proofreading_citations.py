@@ -17,6 +17,7 @@ from bilevel_verify.proofreading.following.expected import falling, iterated
 from bilevel_verify.proofreading.following.premises import premise_of
 from bilevel_verify.proofreading.instances.scenes import scenes
 from bilevel_verify.proofreading.source import paper_of_draft
+from bilevel_verify.proofreading.words.worked import worked_joints
 
 FITS = "is cited for this, which does not follow with it; with {} in its place it does"
 SLIPS = {
@@ -96,15 +97,34 @@ def test_a_citation_that_says_the_same_is_not_told(case: str) -> None:
     assert told_of((*STILL_TRUE[case], ""), papers()) == (False, False)
 
 
-def test_a_statement_may_suppose_its_display(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [("Let $\\eta$ satisfy", False), ("For all of them the step", False), ("For all steps we have", True)],
+)
+def test_a_statement_may_suppose_or_name_its_display(tmp_path: Path, before: str, told: bool) -> None:
     path = tmp_path / "paper.md"
     path.write_text(
         "# P\n\nLet $f$ be a function, $L>0$ and $\\eta>0$.\n\n"
-        "**Lemma 1.** Let $\\eta$ satisfy\n$$\n\\eta\\le\\frac1L.\n\\tag{1}\n$$\nThen the values do not rise.\n\n"
+        f"**Lemma 1.** {before}\n$$\n\\eta\\le\\frac1L.\n\\tag{{1}}\n$$\nThen the values do not rise.\n\n"
         "*Proof.* Putting the step into (1), we have $L\\eta\\le 1$.\n",
         encoding="utf-8",
     )
-    assert not [d for d in proofread_draft(draft(path)).defects if "premise" in d.title]
+    assert told == any("premise" in d.title for d in proofread_draft(draft(path)).defects)
+
+
+@pytest.mark.parametrize(
+    ("number", "factor", "extra", "told"),
+    [("1", "2", "", False), ("2", "2", "", True), ("1", "1", "", True), ("1", "1", ", as $a\\ge 1$", False)],
+)
+def test_a_multiple_of_a_relation(tmp_path: Path, number: str, factor: str, extra: str, told: bool) -> None:
+    path = tmp_path / "paper.md"
+    path.write_text(
+        "# P\n\nLet $a>0$, $b>0$, $c>0$ and $d>0$ with\n$$\na\\le b+d,\n\\tag{1}\n$$\n$$\nc\\le d.\n\\tag{2}\n$$\n"
+        f"Multiplying ({number}) by $2$ gives\n$$\n2a\\le {factor}b+{factor}d\n\\tag{{3}}\n$$\n{extra}.\n",
+        encoding="utf-8",
+    )
+    paper = paper_of_draft(draft(path))
+    assert told == any(j.verdict == "refuted" for j in worked_joints(paper))
 
 
 def test_a_gradient_in_a_memory_is_no_step_up(tmp_path: Path) -> None:

@@ -37,6 +37,11 @@ RESTS = re.compile(
 )
 SUPPOSED = re.compile(r"\b(?:suppose|assume|let|if|given|any|such)\b(?:(?!\bthen\b)[^.])*\Z", re.I)
 """Words before a display of a statement that make it a hypothesis, as far as no ``then`` follows."""
+NAMES = re.compile(
+    r"\b(?:function|map|operator|matrix|sequence|quantity|constant|number|vector|potential|steps?(?: sizes?)?|set)\s*\Z",
+    re.I,
+)
+"""Words before a display that is the name of something of which the statement speaks."""
 CONCLUDED = re.compile(
     r"\b(?:gives?|yields?|proves?|shows?|is|obtain|get|implies|have)\s+(?P<number>\(\d+[a-z]?\))"
     r"|(?P<behind>\(\d+[a-z]?\))\s+(?:follows|is proved)"
@@ -124,13 +129,14 @@ def _own_goal(paper: Paper, clause: Clause, home: Passage) -> Iterator[Defect]:
 
 
 def _is_supposed(paper: Paper, home: Passage) -> bool:
-    """Whether a statement supposes its display: ``let eta satisfy``."""
-    mine = (c for c in clauses(paper) if c.passage is home)
-    return any(
-        formula.read.formula.kind == "display" and SUPPOSED.search(clause.before(place))
-        for clause in mine
-        for place, formula in enumerate(clause.formulas)
-    )
+    """Whether a statement supposes or names what it displays: ``let eta satisfy``, ``the function phi = f + h is``."""
+    for clause in (c for c in clauses(paper) if c.passage is home):
+        for place, formula in enumerate(clause.formulas):
+            if formula.read.formula.kind == "display":
+                defines = any(r.word == ":=" for chain in formula.chains() for r in chain.relations)
+                if defines or SUPPOSED.search(clause.before(place)) or NAMES.search(clause.before(place)):
+                    return True
+    return False
 
 
 def _is_stated(paper: Paper, sentence: Sentence) -> bool:

@@ -1,9 +1,9 @@
 """``Multiplying (5) by c gives D``, ``we sum (5) over k``: D is about the multiple of (5), or about what (5) is about.
 
 Told is a citation whose multiple is not about the left side of D, where that of another relation before it is, term by
-term; a bound that is smaller than the multiple by a number; and a relation that is summed and has, with all that its
-letters are defined by, nothing of what D sums, where another relation has all of it. Where an entry has no definition
-in a formula, words may define it, and nothing is said.
+term; a bound that is smaller than the multiple by a number, where the sentence uses nothing else; and a relation that is
+summed and has, with all that its letters are defined by, nothing of what D sums, where another relation has all of it.
+Where an entry has no definition in a formula, words may define it, and nothing is said.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ from bilevel_verify.proofreading.source import Paper, Sentence
 
 N = r"\((\d+[a-z]?)\)"
 MULTIPLE = re.compile(
-    rf"\b(?P<how>multipl\w+|divi\w+)\s+(?:of\s+|both sides of\s+)?{N}\s+by\s+{HOLE}[^.;{HOLE}]{{0,30}}?"
-    rf"\b(?:gives?|yields?|get|obtain|have|is)\s*,?\s*(?:\((?P<result>\d+[a-z]?)\)|{HOLE})",
+    rf"\b(?P<how>multipl\w+|divi\w+)\s+(?:of\s+|both sides of\s+)?{N}\s+by\s+{HOLE}\s*,?\s*(?:we\s+)?"
+    rf"(?:gives?|yields?|get|obtain|have|is)\s*,?\s*(?:\((?P<result>\d+[a-z]?)\)|{HOLE})",
     re.I,
 )
+MORE = re.compile(r"\b(?:since|as|because|us\w+|with|where|if|for|by|from)\b", re.I)
+"""Words of a sentence beside those of the multiple: something else may be used."""
 SUMMED = re.compile(rf"\b(?:sum(?:s|ming)?|the sum of)\s+(?:up\s+)?{N}\s+(?:over|from|for)\b", re.I)
 
 
@@ -43,7 +45,9 @@ def worked_joints(paper: Paper) -> Iterator[Judged]:
                 paper.numbered.get(said["result"] or "") or clause.formulas[clause.words[: said.end()].count(HOLE) - 1]
             )
             if cited is not None and cited is not result and by is not result:
-                yield from _multiplied(paper, clause, cited, by, result, said["how"].lower().startswith("m"))
+                more = MORE.search(clause.words[: said.start()] + clause.words[said.end() :])
+                up, plain = said["how"].lower().startswith("m"), more is None
+                yield from _multiplied(paper, clause, cited, by, result, up, plain)
         said_sum = SUMMED.search(clause.words)
         cited = paper.numbered.get(said_sum[1]) if said_sum is not None else None
         shown = [f for f in clause.formulas if f.read.formula.kind == "display"]
@@ -52,7 +56,7 @@ def worked_joints(paper: Paper) -> Iterator[Judged]:
 
 
 def _multiplied(
-    paper: Paper, clause: Clause, cited: Sentence, by: Sentence, result: Sentence, up: bool
+    paper: Paper, clause: Clause, cited: Sentence, by: Sentence, result: Sentence, up: bool, plain: bool
 ) -> Iterator[Judged]:
     members = [m for chain in by.chains() for m in chain.members]
     goals = bounds_of(result)
@@ -71,7 +75,7 @@ def _multiplied(
         return
     if right in ends or whole:
         yield Judged("citation", result.place, joint, "holds")
-    elif ends and (ratio := _ratio(right, ends[-1])) is not None and (ratio < 1) == (goal.op in UPPER):
+    elif plain and ends and (ratio := _ratio(right, ends[-1])) is not None and (ratio < 1) == (goal.op in UPPER):
         title = f"({number}) gives {1 / ratio} times the bound that is printed"
         yield _refuted(result, joint, title, (cited, result))
     elif not mine and not _hidden(paper, cited):
