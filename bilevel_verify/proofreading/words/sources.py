@@ -38,7 +38,7 @@ RESTS = re.compile(
 SUPPOSED = re.compile(r"\b(?:suppose|assume|let|if|given|any|such)\b(?:(?!\bthen\b)[^.])*\Z", re.I)
 """Words before a display of a statement that make it a hypothesis, as far as no ``then`` follows."""
 NAMES = re.compile(
-    r"\b(?:function|map|operator|matrix|sequence|quantity|constant|number|vector|potential|steps?(?: sizes?)?|set)\s*\Z",
+    r"\b(?:function|map|operator|matrix|sequence|quantity|constant|number|vector|potential|step(?: size)?|set)\s*\Z",
     re.I,
 )
 """Words before a display that is the name of something of which the statement speaks."""

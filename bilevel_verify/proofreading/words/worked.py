@@ -1,7 +1,7 @@
 """``Multiplying (5) by c gives D``, ``we sum (5) over k``: D is about the multiple of (5), or about what (5) is about.
 
 Told is a citation whose multiple is not about the left side of D, where that of another relation before it is, term by
-term; a bound that is smaller than the multiple by a number, where the sentence uses nothing else; and a relation that is
+term; a bound that is smaller than the multiple by a number, where the sentence uses nothing else; a relation that is
 summed and has, with all that its letters are defined by, nothing of what D sums, where another relation has all of it.
 Where an entry has no definition in a formula, words may define it, and nothing is said.
 """
