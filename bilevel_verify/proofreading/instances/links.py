@@ -262,7 +262,7 @@ def _one_base(edit: Edit) -> bool:
 
 def _tight(step: Step, drawn: list[Instance]) -> bool:
     """Whether an inequality is an equation on one instance of moderate numbers: it does not hold by chance."""
-    for one in (one for one in drawn if one.seed % len(SPREADS) == 0):
+    for one in (one for one in drawn if one.seed % len(SPREADS) == 0 and _on(one, step) == HOLDS):
         low, high = one.scalar(step[0]), one.scalar(step[2])
         if abs(low - high) <= 1e-9 * max(abs(low), abs(high)):
             return True
