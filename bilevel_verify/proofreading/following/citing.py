@@ -54,6 +54,7 @@ def cited_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Every relation of a proof that is printed behind a citation."""
     in_force = {id(passage): scene for passage, scene in scenes(paper, draft)}
     budget = Budget(MOST_QUESTIONS)
+    open_: list[_Step] = []
     for clause in clauses(paper):
         if clause.passage.kind != "proof":
             continue
@@ -63,8 +64,9 @@ def cited_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
                 step = _Step(paper, in_force[id(clause.passage)], clause, printed, steps, cited, at, budget)
                 found = list(step.judged())
                 yield from found
-                if not any(j.verdict == "refuted" for j in found):
-                    yield from step.sharper()
+                open_ += [] if any(j.verdict == "refuted" for j in found) else [step]
+    for step in open_:  # with the questions that are left over
+        yield from step.sharper()
 
 
 def _unattributed(clause: Clause, printed: Sentence, steps: list[Relation]) -> list[Relation]:
