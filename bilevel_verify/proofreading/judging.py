@@ -32,6 +32,7 @@ from bilevel_verify.proofreading.words.amounts import amount_joints
 from bilevel_verify.proofreading.words.constants import spoken_joints
 from bilevel_verify.proofreading.words.instanced import instanced_joints
 from bilevel_verify.proofreading.words.plausible import plausible_joints
+from bilevel_verify.proofreading.words.worked import worked_joints
 
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
@@ -40,6 +41,7 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     carried_joints, base_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints,
     distinction_joints, exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
     promised_order_joints, plausible_joints, spoken_joints, amount_joints,
+    worked_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,

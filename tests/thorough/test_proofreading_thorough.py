@@ -24,7 +24,14 @@ FRESH = Path(__file__).parents[1] / "proofreading" / "fresh"
 LEAST = 0.9
 LEAST_OF_KINDS = 0.87
 """Of the operators of each kind together, over the fifteen texts of the corpus; citations are far from the rest."""
-LEAST_OF_LISTS = {"twelve": 0.5, "thirteen": 0.45}
+OF_CITATIONS = ("another relation cited", "another lemma cited", "promise of a statement", "number of a term of a step")
+"""Operators of which each is told by itself in at least nine of ten mutants that change the meaning."""
+STILL_TRUE = {
+    ("frank-wolfe.md", "(11) -> (13)"): "(13) is a chain whose ends are the sides of (11)",
+    ("two-functions.md", "(2) -> (4)"): "(4) is (2) with f(x) and the inner product on the other side",
+}
+"""Mutants of these operators that are right, too: file and change, and why."""
+LEAST_OF_LISTS = {"twelve": 0.5, "thirteen": 0.45, "cited": 0.45}
 """Slips that were written by hand before anything was run: twelve of them led to rules, thirteen were held out."""
 
 
@@ -41,11 +48,16 @@ def test_the_share_of_each_kind_that_is_told() -> None:
     drawn: Counter[str] = Counter()
     with remembering():
         for operator, mutant in kind_mutants():
+            if any(mutant.file == file and mutant.change.endswith(end) for file, end in STILL_TRUE):
+                assert not told(mutant.text, mutant.file), mutant.change
+                continue
             drawn[f"{operator.item} {operator.name}"] += 1
             found[f"{operator.item} {operator.name}"] += bool(told(mutant.text, mutant.file))
         assert not any(told(text, file) for file, text in papers().items())
     print("\n".join(f"{name}: {found[name]} of {count}" for name, count in drawn.items()))
     assert found.total() >= LEAST_OF_KINDS * drawn.total()
+    for name in (n for n in drawn if n.partition(" ")[2] in OF_CITATIONS):
+        assert found[name] >= LEAST * drawn[name], name
 
 
 @pytest.mark.parametrize("name", LEAST_OF_LISTS)

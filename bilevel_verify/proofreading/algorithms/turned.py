@@ -183,7 +183,8 @@ def _of(sentence: Sentence) -> Iterator[_Step]:
             factors = inner.factors if isinstance(inner, tree.Multiply) else ()
             last = factors[-1] if factors else None
             if isinstance(last, tree.Call) and GRADIENT.match(last.function):
-                yield _Step(last.function, sign, sentence, inner)
+                if firsts[0].base == left.base or firsts[0] in {*last.walk()}:  # m + c grad f(x) moves no point
+                    yield _Step(last.function, sign, sentence, inner)
             elif isinstance(last, tree.Add) and sentence.read.formula.kind == "algorithm-line":
                 turn = _back(firsts[0], last)
                 if turn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
 from itertools import islice, product
 
 from bilevel_verify.audit.scalar.claim import NONNEGATIVE, POSITIVE
@@ -11,7 +12,7 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.proofs.question import Known, Question
 from bilevel_verify.manuscript.proofs.said import OPERATORS, Rule, tidy
-from bilevel_verify.proofreading.following.expected import summed, telescopes
+from bilevel_verify.proofreading.following.expected import falling, iterated, summed, telescopes
 from bilevel_verify.proofreading.following.premises import expects, in_expectation, plain, running_letters
 from bilevel_verify.proofreading.instances.scenes import Scene
 from bilevel_verify.proofreading.source import PROMISES
@@ -22,15 +23,44 @@ MOST_RULES, MOST_POINTS, MOST_COLUMNS = 300, 36, 300
 
 
 def follows(
-    scene: Scene, relation: Relation, rules: Iterable[Rule], seeds: Iterable[Rule] = ()
+    scene: Scene, relation: Relation, rules: Iterable[Rule], seeds: Iterable[Rule] = (), first: Iterable[Rule] = ()
 ) -> tuple[str, ...] | None:
-    """Sources of a derivation; None where none was found. ``seeds`` are rules that hold as they are printed, too."""
-    seeds = [*seeds]
-    for more in ([], [*rules]):
+    """Sources of a derivation; None where none was found.
+
+    ``seeds`` are rules that hold as they are printed, too, and the ``first`` of the rules are tried without the others.
+    """
+    seeds, rules, first = [*seeds], [*rules], [*first]
+    for more in ([], *([first] if first else []), *_near(relation, rules, seeds), rules):
         found = _either_sign(scene, relation, [*more, *seeds], seeds)
         if found is not None:
             return found
     return None
+
+
+def _near(relation: Relation, rules: list[Rule], seeds: list[Rule]) -> Iterator[list[Rule]]:
+    """For a relation with a sum, where premises are many: those about nothing but what it and the seeds are about."""
+    about = _heads(relation).union(*(_heads(seed.relation) for seed in seeds))
+    near = [rule for rule in rules if _heads(rule.relation) <= about]
+    if "sum" in about and 0 < len(near) < len(rules):
+        yield near
+
+
+def _heads(relation: Relation) -> set[str]:
+    """Functions and sequences in a relation."""
+    parts = [p for side in (relation.left, relation.right) for p in side.walk()]
+    calls = {p.function for p in parts if isinstance(p, tree.Call)}
+    return calls | {p.base for p in parts if isinstance(p, tree.Index)}
+
+
+def _iterated(relation: Relation, rules: list[Rule]) -> Iterator[Rule]:
+    """Premises that say how a value goes on, at the indices of a relation, from the first value on."""
+    entries = (p for side in (relation.left, relation.right) for p in side.walk() if isinstance(p, tree.Index))
+    ends = list(dict.fromkeys(i for p in entries for i in p.indices if isinstance(i, tree.Letter)))
+    for rule, end in product([r for r in rules if len(r.running) == 1 and not r.least], ends[:2]):
+        name = min(rule.running)
+        if tree.Letter(name) != end:
+            for one in iterated(rule.relation, name, end):
+                yield Rule(one, rule.any - {name}, rule.source)
 
 
 def _either_sign(scene: Scene, relation: Relation, rules: list[Rule], seeds: list[Rule]) -> tuple[str, ...] | None:
@@ -45,9 +75,10 @@ def _either_sign(scene: Scene, relation: Relation, rules: list[Rule], seeds: lis
 
 def _asked(scene: Scene, relation: Relation, rules: list[Rule], seeds: list[Rule]) -> tuple[str, ...] | None:
     given = [one for rule in rules for one in _anchored(scene, relation, rule)]
+    given += _positive_entries(scene)
     if expects(relation):
         given += in_expectation(tuple(given))
-    given += _sums(scene, relation, given)
+    given += [*_sums(scene, relation, given), *_iterated(relation, given)]
     if len(given) > MOST_RULES:
         return None
     known = _known(scene)
@@ -105,9 +136,13 @@ def kinds(scene: Scene) -> Callable[[tree.Node], str]:
 
     def kind(node: tree.Node) -> str:
         found = scene.kind(node)
-        if found == "matrix" and isinstance(node, tree.Call) and node.function in scene.paper.doubtful - arrays:
-            return "scalar"
-        return found
+        if found != "matrix":
+            return found
+        held = [
+            p for p in node.walk() if isinstance(p, tree.Call | tree.Letter | tree.Index) and scene.kind(p) == found
+        ]
+        names = {p.function if isinstance(p, tree.Call) else "" for p in held}
+        return "scalar" if names and names <= scene.paper.doubtful - arrays else found
 
     return kind
 
@@ -171,11 +206,34 @@ def _positive(scene: Scene) -> Iterator[str]:
                 above = low.value > 0 or (not low.value and len(relation.word) == 1)
                 if above and isinstance(high, tree.Letter):
                     yield high.name
-    for part in scene.paper.parts:  # what a paper divides by, and takes roots of, is positive
+    zero = _with_zero(scene)
+    for inner in _divisors(scene):
+        if not (isinstance(inner, tree.Index) and inner.base in zero):
+            yield tree.name_of(inner)
+
+
+def _divisors(scene: Scene) -> Iterator[tree.Letter | tree.Index]:
+    """Letters and entries in denominators: what a paper divides by, and takes roots of, is positive."""
+    for part in scene.paper.parts:
         under = part.denominator if isinstance(part, tree.Divide) else None
         for inner in under.walk() if under is not None else ():
             if isinstance(inner, tree.Letter | tree.Index) and scene.kind(inner) == "scalar":
-                yield tree.name_of(inner)
+                yield inner
+
+
+def _with_zero(scene: Scene) -> set[str]:
+    """Sequences of which an entry is 0: of these the entries alone that are divided by are positive."""
+    links = (link for s in scene.paper.sentences for c in s.chains() for link in c.links())
+    return {tree.name_of(left) for left, _, right in links if isinstance(left, tree.Index) and tree.is_zero(right)}
+
+
+def _positive_entries(scene: Scene) -> Iterator[Rule]:
+    """The entries that are divided by, of sequences that begin with 0."""
+    zero, running = _with_zero(scene), running_letters(scene.paper)
+    for inner in dict.fromkeys(_divisors(scene)) if zero else ():
+        if isinstance(inner, tree.Index) and inner.base in zero:
+            mine = frozenset(free_letters(inner)) & running
+            yield Rule(Relation(inner, ">", tree.Number(Fraction(0))), mine, "a size", running=mine)
 
 
 def _is_positive(node: tree.Node, domains: Mapping[str, Domain]) -> bool:
@@ -197,15 +255,16 @@ def _is_positive(node: tree.Node, domains: Mapping[str, Domain]) -> bool:
 
 
 def _sums(scene: Scene, relation: Relation, rules: list[Rule]) -> list[Rule]:
-    """The premises with a running letter, summed over the range of each sum that stands in the relation."""
+    """The premises with a running letter, summed over the range of a sum of the relation or of a premise."""
     spans: dict[str, tuple[str, tree.Node, tree.Node]] = {}
-    for part in (p for side in (relation.left, relation.right) for p in side.walk()):
+    sides = [s for one in (relation, *(r.relation for r in rules if not r.any)) for s in (one.left, one.right)]
+    for part in (p for side in sides for p in side.walk()):
         span = binder(part) if isinstance(part, tree.Call) and part.function == "sum" else None
         if span is not None:
             spans.setdefault(to_text(tree.Tuple((span[1], span[2]))), span)
     found = []
     for span in list(spans.values())[:1]:
-        bodies = [p.arguments[0] for side in (relation.left, relation.right) for p in side.walk()
+        bodies = [p.arguments[0] for side in sides for p in side.walk()
                   if isinstance(p, tree.Call) and p.function == "sum" and binder(p) == span]  # fmt: skip
         for body in bodies:
             own = telescopes(Relation(body, "==", body), span[0], span, scene.kind)
@@ -214,6 +273,7 @@ def _sums(scene: Scene, relation: Relation, rules: list[Rule]) -> list[Rule]:
             for name in sorted(rule.running)[:2]:
                 source, rest = rule.source, rule.any - {name}
                 found.append(Rule(summed(rule.relation, name, span), rest, source, running=rule.running - {name}))
+                found += [Rule(one, rest, source) for one in falling(rule.relation, name, span)]
                 found += [
                     Rule(one, rest, "a sum", running=rule.running - {name})
                     for one in telescopes(rule.relation, name, span, scene.kind)

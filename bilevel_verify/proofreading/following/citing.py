@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.manuscript.comparing import Relation
-from bilevel_verify.manuscript.proofs.said import OPERATORS, Rule, tidy
+from bilevel_verify.manuscript.proofs.said import Rule, tidy
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.following.asking import follows
 from bilevel_verify.proofreading.following.premises import premise_of, relations_in, spoken
+from bilevel_verify.proofreading.following.reaching import reach, subjects
 from bilevel_verify.proofreading.following.sharper import changed, is_exact
 from bilevel_verify.proofreading.instances.scenes import Scene, scenes
-from bilevel_verify.proofreading.joints.carrying import LOWER, UPPER, to_text_of
+from bilevel_verify.proofreading.joints.carrying import LOWER, UPPER, bounds_of, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
 
 SPEAKS = re.compile(r"\b(?:similar\w*|analog\w*|same way|as in|like|proof of|instead|compare\w*|induction)\b", re.I)
+LIKE = re.compile(r"\b(?:similar\w*|analog\w*|same way|proof of|instead)\b", re.I)
 MOST_OTHERS, MOST_LINKS, MOST_NODES = 6, 5, 140
 MOST_QUESTIONS, GENERAL = 120, 20
 """Questions about one paper, some ten seconds: what is left over then stays undecided. A question with so many premises
@@ -38,6 +40,11 @@ for all points counts twice, then by their square.
 GIVES = re.compile(
     r"\b(?:gives?|yields?|proves?|is|get|obtain)\s+(?:the\s+(?:lemma|theorem|corollary|proposition|claim|result)\b|\((\d+[a-z]?)\))"
 )
+ATTRIBUTED = re.compile(r"\bwhere the last (?:step|inequality|equality) (?:is|uses|follows from|comes from)\b")
+REASON = re.compile(
+    r"\b(?:convex\w*|concav\w*|assum\w*|lines?|steps?|defin\w*|smooth\w*|Lipschitz|triangle|choice)\b", re.I
+)
+"""What else a step may rest on in a sentence that cites."""
 Formulas = tuple[Sentence, ...]
 Result: TypeAlias = tuple[Sentence, dict[str, Formulas], int]
 """A formula, what is cited for it, and the number of the formula before which everything is known."""
@@ -47,17 +54,26 @@ def cited_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Every relation of a proof that is printed behind a citation."""
     in_force = {id(passage): scene for passage, scene in scenes(paper, draft)}
     budget = Budget(MOST_QUESTIONS)
+    open_: list[_Step] = []
     for clause in clauses(paper):
-        if clause.passage.kind != "proof" or SPEAKS.search(clause.words):
+        if clause.passage.kind != "proof":
             continue
         for printed, cited, at in (*_printed(paper, clause), *_goal(paper, clause)):
-            steps = list(relations_in(printed, paper))
+            steps = _unattributed(clause, printed, list(relations_in(printed, paper)))
             if cited and 0 < len(steps) <= MOST_LINKS and _is_short(steps):
                 step = _Step(paper, in_force[id(clause.passage)], clause, printed, steps, cited, at, budget)
                 found = list(step.judged())
                 yield from found
-                if not any(j.verdict == "refuted" for j in found):
-                    yield from step.sharper()
+                open_ += [] if any(j.verdict == "refuted" for j in found) else [step]
+    for step in open_:  # with the questions that are left over
+        yield from step.sharper()
+
+
+def _unattributed(clause: Clause, printed: Sentence, steps: list[Relation]) -> list[Relation]:
+    """The steps of a chain without the last one, where the words behind it say what that one rests on."""
+    if len(steps) < 2 or printed not in clause.formulas:
+        return steps
+    return steps[:-1] if ATTRIBUTED.search(clause.after(clause.formulas.index(printed))) else steps
 
 
 def _printed(paper: Paper, clause: Clause) -> Iterator[Result]:
@@ -65,15 +81,15 @@ def _printed(paper: Paper, clause: Clause) -> Iterator[Result]:
     for place, printed in enumerate(clause.formulas):
         said, n = clause.before(place), printed.read.formula.n
         start = said.rfind(HOLE, 0, said.rfind(HOLE)) if printed.read.formula.kind != "display" else 0
-        if _is_result(printed, said):
-            yield printed, _cited(paper, said[max(start, 0) :], printed, n), n
+        if _is_result(printed, said) and not SPEAKS.search(said) and not LIKE.search(clause.after(place)):
+            yield printed, _cited(paper, said[max(start, 0) :], printed), n
 
 
 def _goal(paper: Paper, clause: Clause) -> Iterator[Result]:
     """``Dividing (4) by L gives (3)``: what the statement concludes, from what stands in its proof so far."""
     said = GIVES.search(clause.words)
     own = paper.stated.get(clause.passage.of)
-    if said is None or own is None:
+    if said is None or own is None or SPEAKS.search(clause.words):
         return
     shown = [s for s in own.formulas if s.read.formula.kind == "display"]
     meant = [s for s in shown if said[1] is not None and s.read.formula.number == said[1]]
@@ -81,9 +97,9 @@ def _goal(paper: Paper, clause: Clause) -> Iterator[Result]:
     if goal is None or any(f.read.formula.kind == "display" for f in clause.formulas):
         return
     words = " ".join(clause.passage.words.replace(HOLE, f" {HOLE} ").split())
-    ahead = clause.passage.formulas[: words[: max(words.find(clause.words), 0)].count(HOLE)]
+    ahead = clause.passage.formulas[: words[: max(words.find(clause.words), 0) + said.start()].count(HOLE)]
     at = (ahead or clause.passage.formulas or (goal,))[-1].read.formula.n + 1
-    yield goal, _cited(paper, clause.words[: said.start()], goal, at), at
+    yield goal, _cited(paper, clause.words[: said.start()], goal), at
 
 
 def _is_result(printed: Sentence, said: str) -> bool:
@@ -93,11 +109,11 @@ def _is_result(printed: Sentence, said: str) -> bool:
     return re.search(r"(?:\b(?:have|get|obtain|gives?|yields?|is|that)|\))\s*,?\s*\Z", said) is not None
 
 
-def _cited(paper: Paper, said: str, printed: Sentence, n: int) -> dict[str, Formulas]:
-    """What words cite, by name: numbered relations and statements that are printed before the formula ``n``."""
+def _cited(paper: Paper, said: str, printed: Sentence) -> dict[str, Formulas]:
+    """What words cite, by name: numbered relations and statements, also those that are printed behind."""
     found: dict[str, Formulas] = {f"({k})": (paper.numbered[k],) for k in numbered_in(said) if k in paper.numbered}
     found |= {k: paper.stated[k].formulas for k in named_in(said) if k in paper.stated}
-    return {k: s for k, s in found.items() if s and printed not in s and s[0].read.formula.n < n}
+    return {k: s for k, s in found.items() if s and printed not in s}
 
 
 @dataclass
@@ -186,15 +202,28 @@ class _Step:
         return False
 
     def _meant(self, name: str, others: frozenset[str]) -> str:
-        """The one relation with which all steps follow that do not follow without it; empty if there is none."""
+        """The one relation with which the steps follow that do not follow without it; empty if there is none.
+
+        Steps that follow from nothing may rest on the citation only if something of it stands in them.
+        """
         for near in (frozenset(self.near) - {name}, frozenset[str]()):
             rest = others | near
             open_ = [step for step in self.steps if self._follows(step, rest) is None]
+            alone = len(self.cited) == 1 and not REASON.search(self.clause.words)
+            touched = [step for step in open_ if alone or self._touches(name, step)]
             for other in self._candidates(name, rest) if open_ else ():
-                found = (self._follows(step, rest | {other}) for step in open_)
-                if all(f is not None and other in f for f in found) and self._consistent(rest | {other}):
+                found = {step: self._follows(step, rest | {other}) for step in touched or open_}
+                if any(f is None or other not in f for s, f in found.items() if s in touched):
+                    continue
+                used = [s for s, f in found.items() if f is not None and other in f]
+                if used and self._consistent(rest | {other}):
                     return other
         return ""
+
+    def _touches(self, name: str, step: Relation) -> bool:
+        """Whether a function or sequence of a citation stands in a step, or in what its letters are defined by."""
+        nodes = [node for s in self.cited[name] for node in s.nodes()]
+        return bool(subjects(*nodes) & reach(self.paper, (step.left, step.right)))
 
     def _consistent(self, names: frozenset[str]) -> bool:
         """Whether the opposite of the steps does not follow, too: from a contradiction everything does."""
@@ -202,14 +231,22 @@ class _Step:
         return free and self.budget.left >= 0
 
     def _candidates(self, name: str, rest: frozenset[str]) -> list[str]:
-        """Other numbered relations before the result, the last first, about what the result is about."""
-        about = set().union(*(_subjects(s) for r in self.steps for s in (r.left, r.right)))
+        """Other numbered relations before the result, the last first, about what the result is about.
+
+        A chain that ends with what is cited says the same, in more steps.
+        """
+        about = set().union(*(subjects(s) for r in self.steps for s in (r.left, r.right)))
         out = [*self._conclusions(), *self.cited[name]]
-        known = {k: s for k, s in self.paper.numbered.items() if s.read.formula.n < self.at and s not in out}
+        named = {*self.clause.numbered}
+        said = {(b.left, b.op, b.right) for s in self.cited[name] for b in bounds_of(s)}
+        known = {k: s for k, s in self.paper.numbered.items() if s.read.formula.n < self.at and s not in out
+                 and not any((b.left, b.op, b.right) in said for b in bounds_of(s))}  # fmt: skip
         found = [
             f"({k})"
             for k, s in known.items()
-            if f"({k})" not in rest | {name} and about & set().union(*(_subjects(node) for node in s.nodes()))
+            if f"({k})" not in rest | {name}
+            and k not in named
+            and about & set().union(*(subjects(node) for node in s.nodes()))
         ]
         return found[::-1][:MOST_OTHERS]
 
@@ -225,7 +262,7 @@ class _Step:
             cited = [rule for name in sorted(names) for rule in self._rules(name)]
             background = self._background()
             asks = self.budget.spend([*background, *cited])
-            self.asked[key] = follows(self.scene, step, background, cited) if asks else None
+            self.asked[key] = follows(self.scene, step, background, cited, self._written()) if asks else None
         return self.asked[key]
 
     def _rules(self, name: str) -> tuple[Rule, ...]:
@@ -240,21 +277,28 @@ class _Step:
         if "" not in self.made:
             found = list(spoken(self.paper, self.scene))
             goals = self._conclusions()
+            values: dict[tree.Node, set[tree.Node]] = {}
             for passage in self.paper.passages:
+                algorithm = passage.kind == "algorithm"
                 for s in passage.formulas:
                     if s.read.formula.n < self.at and s not in goals and self._is_given(passage, s):
                         rules = premise_of(self.paper, self.scene, s, f"the text at {s.place}").rules
-                        algorithm = passage.kind == "algorithm"
-                        found += [r for r in rules if (not algorithm or r.relation.op == "==") and not self._put(r)]
-            values: dict[tree.Node, set[tree.Node]] = {}
-            for rule in found:
-                values.setdefault(rule.relation.left, set()).update(
-                    {rule.relation.right} if rule.relation.op == "==" else ()
-                )
+                        mine = [r for r in rules if (not algorithm or r.relation.op == "==") and not self._put(r)]
+                        found += mine
+                        for one in (r.relation for r in mine if r.relation.op == "=="):
+                            if algorithm or self.scene.kind(one.left) == "scalar":
+                                values.setdefault(one.left, set()).add(one.right)
             # what two branches of an algorithm set to different values is neither
-            found = [r for r in found if r.relation.op != "==" or len(values[r.relation.left]) == 1]
+            found = [r for r in found if r.relation.op != "==" or len(values.get(r.relation.left, ())) < 2]
             self.made[""] = tuple(found)
         return self.made[""]
+
+    def _written(self) -> list[Rule]:
+        """What the proof itself says that vectors are, in the order of its words."""
+        mine = {f"the text at {s.place}" for s in self.clause.passage.formulas}
+        own = [r for r in self._background() if r.source in mine and r.relation.op == "=="]
+        sides = ((r, r.relation.left) for r in own)
+        return [r for r, left in sides if isinstance(left, tree.Index) and self.scene.kind(left) == "vector"]
 
     def _put(self, rule: Rule) -> bool:
         """Whether an equation names a point for which another relation is used: ``with x = x[k]``."""
@@ -287,10 +331,3 @@ def _opposite(step: Relation) -> Relation:
     """What contradicts a step, with 1 between the sides."""
     more = tree.Add((step.left, tree.Number(Fraction(-1 if step.op in UPPER else 1))))
     return Relation(more, ">=" if step.op in UPPER else "<=" if step.op in LOWER else "==", step.right)
-
-
-def _subjects(node: tree.Node) -> set[str]:
-    """Functions and sequences in a formula; without any its letters."""
-    parts = list(node.walk())
-    calls = {p.function.removeprefix("grad_") for p in parts if isinstance(p, tree.Call)} - OPERATORS
-    return (calls | {p.base for p in parts if isinstance(p, tree.Index)}) or tree.letters(node)

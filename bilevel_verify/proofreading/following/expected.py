@@ -12,6 +12,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.latex.grammar.names import EXPECTATION
 from bilevel_verify.manuscript.comparing import Relation
+from bilevel_verify.manuscript.proofs.said import tidy
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 
 ONE = tree.Number(Fraction(1))
@@ -105,5 +106,33 @@ def telescopes(
     return [*found, Relation(ones, "==", count)]
 
 
+def falling(relation: Relation, name: str, span: tuple[str, tree.Node, tree.Node]) -> list[Relation]:
+    """Of ``a[k + 1] <= a[k]``: the last of the values times their number is at most each sum of them."""
+    left, right = relation.left, relation.right
+    if relation.op not in ("<=", "<") or not _goes_on(relation, name):
+        return []
+    _, low, high = span
+    last, count = substitute(left, {name: high}), tree.Add((high, tree.Negate(low), ONE))
+    least = tree.Multiply((count, last))
+    return [Relation(least, "<=", _sum(side, name, span)) for side in (left, right)]
+
+
 def _less(one: tree.Node, other: tree.Node) -> tree.Node:
     return tree.Add((one, tree.Negate(other)))
+
+
+def iterated(relation: Relation, name: str, end: tree.Node) -> list[Relation]:
+    """Of ``a[k + 1] <= a[k]``, or with another sign: what ``a[end]`` is beside ``a[0]``."""
+    if not _goes_on(relation, name):
+        return []
+    first = tree.Number(Fraction(0))
+    last, start = (tidy(substitute(relation.right, {name: value})) for value in (end, first))
+    return [Relation(last, relation.op, start)]
+
+
+def _goes_on(relation: Relation, name: str) -> bool:
+    """Whether the left side is the right one at the next index."""
+    after = tree.Add((tree.Letter(name), ONE))
+    if name not in free_letters(relation.right):
+        return False
+    return tidy(substitute(relation.right, {name: after})) == tidy(relation.left)

@@ -10,12 +10,12 @@ from fractions import Fraction
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.names import EXPECTATION
 from bilevel_verify.manuscript.comparing import Relation
-from bilevel_verify.manuscript.proofs.said import Rule, tidy
+from bilevel_verify.manuscript.proofs.said import OPERATORS, Rule, tidy
 from bilevel_verify.proofreading.following.expected import expectation_of, has_expectation, spread
 from bilevel_verify.proofreading.instances.entries import as_entries, lettered
-from bilevel_verify.proofreading.instances.scenes import Scene
+from bilevel_verify.proofreading.instances.scenes import POINTS, Scene
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
-from bilevel_verify.theorems.rewrite import free_letters, has_order
+from bilevel_verify.theorems.rewrite import free_letters, has_order, rebuild, substitute
 
 HARD = ("matrix", "Piecewise", "integral", "argmin", "argmax", "set", "list", "O", "softO", "log", "tensor")
 """Functions of which nothing is derived."""
@@ -60,7 +60,14 @@ def premise_of(paper: Paper, scene: Scene, sentence: Sentence, name: str) -> Pre
     """What a formula says, for all points and indices; a bound of a norm squared, a Lipschitz gradient as a bound."""
     rules = []
     for one in relations_in(sentence, paper):
-        for relation in (one, *_squared(one), *_smooth(one)):
+        for relation in (
+            one,
+            *_squared(one),
+            *_smooth(one),
+            *_solved(one, scene),
+            *_balanced(one),
+            *_ending(one, scene),
+        ):
             rules.append(rule_of(paper, scene, relation, name))
     return Premise(name, sentence, tuple(rules))
 
@@ -80,6 +87,52 @@ def _squared(one: Relation) -> Iterator[Relation]:
     for relation in (one, one.flipped()):
         if relation.op in ("<=", "<") and isinstance(relation.left, tree.Call) and relation.left.function == "norm":
             yield Relation(tree.Power(relation.left, TWO), relation.op, tree.Power(relation.right, TWO))
+
+
+def _solved(one: Relation, scene: Scene) -> Iterator[Relation]:
+    """``x[k + 1] - y[k] == v`` as what the first vector is."""
+    if (
+        one.op == "=="
+        and isinstance(one.left, tree.Add)
+        and len(one.left.terms) == 2
+        and isinstance(one.left.terms[0], tree.Index)
+    ):
+        first, *rest = one.left.terms
+        if scene.kind(first) == "vector" and first not in {p for t in (*rest, one.right) for p in t.walk()}:
+            yield Relation(first, "==", tree.Add((one.right, *(tree.Negate(t) for t in rest))))
+
+
+def _is_zero(node: tree.Node) -> bool:
+    return tree.is_zero(node) or node == tree.Letter("zero")
+
+
+def _balanced(one: Relation) -> Iterator[Relation]:
+    """Of vectors that add up to zero each is as long as the sum of the others."""
+    if one.op == "==" and _is_zero(one.right) and isinstance(one.left, tree.Add):
+        terms = one.left.terms
+        for place, term in enumerate(terms if len(terms) > 2 else ()):
+            rest = tree.Add((*terms[:place], *terms[place + 1 :]))
+            yield Relation(tree.Call("norm", (rest,)), "==", tree.Call("norm", (term,)))
+
+
+def _ending(one: Relation, scene: Scene) -> Iterator[Relation]:
+    """A relation for all ``x`` and ``s`` about ``f(x + s)``, with the end of the step as the point: ``s = y - x``."""
+    end = tree.Letter(POINTS[-1])
+    parts = [
+        p for side in (one.left, one.right) for p in side.walk() if isinstance(p, tree.Call) and len(p.arguments) == 1
+    ]
+    for sum_ in dict.fromkeys(p.arguments[0] for p in parts if p.function not in OPERATORS):
+        match sum_:
+            case tree.Add(terms=(tree.Letter(name=x), tree.Letter(name=s))) if _is_point(scene, x) and _is_point(
+                scene, s
+            ):
+                step = tree.Add((end, tree.Negate(tree.Letter(x))))
+                left, right = (substitute(_put_in(side, sum_, end), {s: step}) for side in (one.left, one.right))
+                yield Relation(left, one.op, right)
+
+
+def _put_in(node: tree.Node, old: tree.Node, new: tree.Node) -> tree.Node:
+    return new if node == old else rebuild(node, lambda part: _put_in(part, old, new))
 
 
 def _smooth(one: Relation) -> Iterator[Relation]:
@@ -108,7 +161,7 @@ def spoken(paper: Paper, scene: Scene) -> Iterator[Rule]:
         e.name for e in paper.notation.entries if e.role == "letter" and len(e.name) == 1 and _is_point(scene, e.name)
     )
     if len(points) < 2:
-        points = ["point_a", "point_b"]
+        points = [*POINTS]
     x, y = (tree.Letter(n) for n in points[:2])
     for passage in paper.passages:
         for said in BELOW.finditer(passage.words):

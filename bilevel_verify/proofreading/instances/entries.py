@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from bilevel_verify.language import tree
@@ -9,11 +10,14 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.source import Paper
 from bilevel_verify.theorems.rewrite import rebuild
 
+LAST = re.compile(r"\\l?dots\s*,\s*([A-Za-z])(?![A-Za-z_^])")
+"""``k = 0, 1, ..., K - 1``: K counts."""
+
 
 def lettered(paper: Paper) -> dict[str, tree.Index]:
     """Names such as ``x_K``, each with the entry that it is: ``x`` is a sequence, and ``K`` counts."""
     bases: set[str] = set()
-    counts: set[str] = set(paper.notation.indices)
+    counts: set[str] = {*paper.notation.indices, *LAST.findall(paper.text)}
     names: set[str] = set()
     for part in paper.parts:
         if isinstance(part, tree.Index):

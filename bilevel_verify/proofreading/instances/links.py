@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 EQUAL = ("==",)
 FIRST, DRAWS = 6, 40
 """Instances on which a printed step and a mended one must hold."""
+MOSTLY = 0.75
 SMALL = 1e-9
 """Sides that are smaller than this beside what stands in them tell nothing."""
 MOST_NODES = 170
@@ -242,11 +243,17 @@ def _mended(step: Step, draws: _Draws, settled: bool, equated: Callable[[tree.In
 
 
 def _holds(step: Step, drawn: list[Instance], fresh: Rules, least: int = 0) -> bool:
-    """Whether a step holds on all instances (``least`` of them), with the equations of an entry that is new in it."""
-    return len(drawn) >= least and all(
-        _on(replace(one, rules={**fresh, **one.rules}, known={}, held=[]) if fresh else one, step) == HOLDS
-        for one in drawn
-    )
+    """Whether a step fails on no instance (of at least ``least``), with the equations of an entry that is new in it.
+
+    On a few of them rounding may leave it open.
+    """
+    holds = 0
+    for one in drawn:
+        found = _on(replace(one, rules={**fresh, **one.rules}, known={}, held=[]) if fresh else one, step)
+        if found == FAILS:
+            return False
+        holds += found == HOLDS
+    return len(drawn) >= least and holds >= MOSTLY * len(drawn)
 
 
 def _one_base(edit: Edit) -> bool:
@@ -255,7 +262,7 @@ def _one_base(edit: Edit) -> bool:
 
 def _tight(step: Step, drawn: list[Instance]) -> bool:
     """Whether an inequality is an equation on one instance of moderate numbers: it does not hold by chance."""
-    for one in (one for one in drawn if one.seed % len(SPREADS) == 0):
+    for one in (one for one in drawn if one.seed % len(SPREADS) == 0 and _on(one, step) == HOLDS):
         low, high = one.scalar(step[0]), one.scalar(step[2])
         if abs(low - high) <= 1e-9 * max(abs(low), abs(high)):
             return True

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 TRIES, ROUNDS, LEAST_VOTES = 6, 4, 3
 CLOSE = 1e-9
 UPPER, LOWER = ("<", "<="), (">", ">=")
+POINTS = ("point_a", "point_b", "point_c")
+"""Names for points that a paper does not name."""
 Rules = Mapping[tree.Node, tree.Node]
 NOWHERE = Passage("", "text", "", "")
 
@@ -56,7 +59,7 @@ class Scene:
 
         ``place`` is the number of the formula that is judged: bounds of entries that are printed before it hold.
         """
-        parts = {part for side in sides for part in side.walk() if isinstance(part, tree.Index)}
+        parts = {part for side in sides for part in side.walk() if isinstance(part, tree.Index | tree.Letter)}
         bounds = [c for n, c in self.bounds if n < place and any(side in parts for side in c.operands)]
         nodes = (*sides, *rules, *rules.values(), *bounds)
         numbers, running = self._numbers(nodes), self.whole | _whole(nodes)
@@ -177,9 +180,10 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
             for end, ops in ((one.lower, (">", ">=")), (one.upper, ("<", "<="))):
                 if end is not None:
                     conditions.append(tree.Compare((tree.Letter(name), end[0]), (ops[end[1]],)))
-        conditions += _inline(paper, passage)
+        found, cases = _one_case([*_inline(paper, passage)])
+        conditions += found
         home = paper.stated.get(passage.of) if passage.kind == "proof" else None
-        conditions += _inline(paper, home) if home is not None else []
+        conditions += [c for _, c in _inline(paper, home)] if home is not None else []
         define = {
             n: v for n, v in {**named, **_chosen(passage), **frame.define}.items() if plain(v) and not has_order(v)
         }
@@ -197,7 +201,7 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
                 tuple(kept),
                 same,
                 frozenset(_whole(nodes)),
-                tuple(_bounds(paper, passage)),
+                (*_bounds(paper, passage), *cases),
                 vectors,
                 passage,
             ),
@@ -213,7 +217,7 @@ def _named_in_text(draft: Draft) -> dict[str, tree.Node]:
 
 def _vectors(paper: Paper) -> frozenset[str]:
     """What is guessed to be a matrix or a number, and is added to vectors again and again: ``w`` of another section."""
-    return _sequences(paper) | _letters(paper) | _named_with_letters(paper) | _functions(paper)
+    return frozenset(POINTS) | _sequences(paper) | _letters(paper) | _named_with_letters(paper) | _functions(paper)
 
 
 def _named_with_letters(paper: Paper) -> frozenset[str]:
@@ -295,14 +299,34 @@ def _bounds(paper: Paper, passage: Passage) -> Iterator[tuple[int, tree.Compare]
                 yield sentence.read.formula.n, tree.Compare((left, right), (chain.relations[0].word,))
 
 
-def _inline(paper: Paper, passage: Passage) -> Iterator[tree.Compare]:
+def _one_case(
+    found: list[tuple[int, tree.Compare]],
+) -> tuple[list[tree.Compare], list[tuple[int, tree.Compare]]]:
+    """Conditions that may hold together, and those of another case, in force behind their place: ``for k <= 2``."""
+    ends: dict[tuple[str, bool], Fraction] = {}
+    together: list[tree.Compare] = []
+    others = []
+    for n, one in found:
+        match one.operands:
+            case (tree.Letter(name=name), tree.Number(value=value)):
+                up, sign = one.operators[0] in UPPER, 1 if one.operators[0] in UPPER else -1
+                other = ends.get((name, not up))
+                if other is not None and sign * (value - other) < 0:
+                    others.append((n, one))
+                    continue
+                ends[name, up] = value
+        together.append(one)
+    return together, others
+
+
+def _inline(paper: Paper, passage: Passage) -> Iterator[tuple[int, tree.Compare]]:
     """Conditions on letters and entries that the words of a passage mention: ``where we use L <= 1/(4 eta)``."""
     for sentence in passage.formulas:
         for chain in sentence.chains() if sentence.read.formula.kind == "inline" else ():
             for left, relation, right in chain.links():
                 entry = isinstance(left, tree.Index) and kind_in(paper.notation, left) == "scalar"
                 if relation.word in (*UPPER, *LOWER) and (plain(left) or entry) and plain(right):
-                    yield tree.Compare((left, right), (relation.word,))
+                    yield sentence.read.formula.n, tree.Compare((left, right), (relation.word,))
 
 
 def _named(node: tree.Node) -> str:

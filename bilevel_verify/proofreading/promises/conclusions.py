@@ -104,8 +104,12 @@ def _amounts(paper: Paper, ties: Ties) -> Iterator[Judged]:
 
 
 def _next(paper: Paper, one: Bounded, proof: Sequence[Sentence]) -> Iterator[Bounded]:
-    """A promised bound at the index for which the last display of the proof is about it."""
-    for last in (b for s in proof[-1:] for b in bounds_of(s)[-1:] if s.read.formula.kind == "display"):
+    """A promised bound at the index for which the last display of the proof is about it, and nothing behind it."""
+    shown = [s for s in proof if s.read.formula.kind == "display"]
+    behind = [
+        p for s in proof if shown and s.read.formula.n > shown[-1].read.formula.n for n in s.nodes() for p in n.walk()
+    ]
+    for last in (b for s in shown[-1:] for b in bounds_of(s)[-1:] if b.left not in behind):
         binding = fitted(paper, one.left, last.left)
         if binding and all(tree.letters(value) for value in binding.values()):
             yield Bounded(last.left, one.op, renamed(one.right, binding))

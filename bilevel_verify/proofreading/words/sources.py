@@ -31,7 +31,22 @@ VALUE = re.compile(
 )
 USES = re.compile(rf"\b(?:uses?|using|by|from|is due to)\s+{N}", re.I)
 INDUCES = re.compile(rf"\b(?:if|suppose|assume)(?: that)?\s+{N}\s+(?:holds|is true)\s+for\b", re.I)
-RESTS = re.compile(rf"\b(?:by|from|using|with)\s+(?:[^.;:{HOLE}()]{{0,40}}\band\s+)?{N}", re.I)
+RESTS = re.compile(
+    rf"\b(?:by|from|using|with|into)\s+(?:[^.;:{HOLE}()]{{0,40}}\band\s+)?{N}|{N}\s+(?:reads|becomes)\s+(?={HOLE})",
+    re.I,
+)
+SUPPOSED = re.compile(r"\b(?:suppose|assume|let|if|given|any|such)\b(?:(?!\bthen\b)[^.])*\Z", re.I)
+"""Words before a display of a statement that make it a hypothesis, as far as no ``then`` follows."""
+NAMES = re.compile(
+    r"\b(?:function|map|operator|matrix|sequence|quantity|constant|number|vector|potential|step(?: size)?|set)\s*\Z",
+    re.I,
+)
+"""Words before a display that is the name of something of which the statement speaks."""
+CONCLUDED = re.compile(
+    r"\b(?:gives?|yields?|proves?|shows?|is|obtain|get|implies|have)\s+(?P<number>\(\d+[a-z]?\))"
+    r"|(?P<behind>\(\d+[a-z]?\))\s+(?:follows|is proved)"
+)
+"""Places where a number stands for what comes out, not for what goes in."""
 OPEN = re.compile(
     r"\b(?:induction|suppose|assume|if|show|prove|claim|contradiction|remains|enough|suffices|equivalent|hypothesis)\b",
     re.I,
@@ -97,14 +112,31 @@ def _own_goal(paper: Paper, clause: Clause, home: Passage) -> Iterator[Defect]:
         return
     said = INDUCES.search(clause.words)
     cited = paper.numbered.get(said[1]) if said is not None else None
-    if said is not None and cited is not None and cited.unit != home.id and _is_stated(paper, cited):
+    if said is not None and cited is not None and cited.unit != home.id:
+        behind = cited.unit == clause.passage.formulas[0].unit and cited.read.formula.n > _place(clause)
+        if not (_is_stated(paper, cited) or behind):
+            return
         title = f"the induction assumes ({said[1]}), and {home.name} states ({own[0]})"
         yield _told(paper, clause, title, [said[1], own[0]])
-    if OPEN.search(clause.passage.words) or HOLE not in clause.words:
+    if OPEN.search(clause.passage.words) or HOLE not in clause.words or _is_supposed(paper, home):
         return
+    number, words = f"({own[0]})", clause.passage.words
+    concluded = sum(1 for m in CONCLUDED.finditer(words) if number in (m["number"], m["behind"]))
     for used in RESTS.finditer(clause.words):
-        if used[1] == own[0] and HOLE in clause.words[used.end() :] and clause.passage.words.count(f"({own[0]})") == 1:
-            yield _told(paper, clause, f"({own[0]}) is a premise in the proof of {home.name}, which states it", own)
+        leans = own[0] in used.groups() and HOLE in clause.words[used.end() :]
+        if leans and words.count(number) - concluded == 1:
+            yield _told(paper, clause, f"{number} is a premise in the proof of {home.name}, which states it", own)
+
+
+def _is_supposed(paper: Paper, home: Passage) -> bool:
+    """Whether a statement supposes or names what it displays: ``let eta satisfy``, ``the function phi = f + h is``."""
+    for clause in (c for c in clauses(paper) if c.passage is home):
+        for place, formula in enumerate(clause.formulas):
+            if formula.read.formula.kind == "display":
+                defines = any(r.word == ":=" for chain in formula.chains() for r in chain.relations)
+                if defines or SUPPOSED.search(clause.before(place)) or NAMES.search(clause.before(place)):
+                    return True
+    return False
 
 
 def _is_stated(paper: Paper, sentence: Sentence) -> bool:
