@@ -26,6 +26,7 @@ from bilevel_verify.proofreading.promises.conclusions import conclusion_joints
 from bilevel_verify.proofreading.promises.needed import needed_joints
 from bilevel_verify.proofreading.promises.promised_orders import promised_order_joints
 from bilevel_verify.proofreading.promises.special import special_joints
+from bilevel_verify.proofreading.promises.supposed import supposed_joints
 from bilevel_verify.proofreading.promises.together import together_joints
 from bilevel_verify.proofreading.source import Paper
 from bilevel_verify.proofreading.words.amounts import amount_joints
@@ -43,6 +44,7 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,
+    supposed_joints,
     link_joints, instanced_joints, narrow_joints, cited_joints,
 )  # fmt: skip
 
