@@ -23,6 +23,7 @@ from bilevel_verify.proofreading.joints.quoting import quoted_joints
 from bilevel_verify.proofreading.joints.summing import added_joints, summed_joints
 from bilevel_verify.proofreading.joints.tables import table_joints
 from bilevel_verify.proofreading.promises.conclusions import conclusion_joints
+from bilevel_verify.proofreading.promises.loose import loose_joints
 from bilevel_verify.proofreading.promises.needed import needed_joints
 from bilevel_verify.proofreading.promises.promised_orders import promised_order_joints
 from bilevel_verify.proofreading.promises.special import special_joints
@@ -44,7 +45,7 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,
-    supposed_joints,
+    supposed_joints, loose_joints,
     link_joints, instanced_joints, narrow_joints, cited_joints,
 )  # fmt: skip
 

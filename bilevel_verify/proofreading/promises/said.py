@@ -13,7 +13,7 @@ from bilevel_verify.audit.scalar.numeric import Array, evaluate
 from bilevel_verify.drafting.letters import plain
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.proofreading.joints.clauses import named_in, numbered_in
+from bilevel_verify.proofreading.joints.clauses import HOLE, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import ORDERS
 from bilevel_verify.proofreading.joints.parameters import COMPARED, Frame, frame_of
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
@@ -27,7 +27,11 @@ ROWS, COLUMNS = 240, 60
 """Draws of the constants of the problem, and of the parameters beside each of them."""
 ACCURACY = re.compile(r"eps\w*|tol\w*|accuracy|varepsilon")
 WORDS = re.compile(r"\b(?:sufficiently|enough|appropriate\w*|suitabl\w+|properly|small|large|tuned?|chosen as)\b", re.I)
-START = re.compile(r"(?P<base>\w+)\[0\]")
+ENTRY = re.compile(r"(?P<base>\w+)\[(?P<index>0|[a-z])\]")
+"""The first entry of a sequence, or one whose index is a letter."""
+SPECIAL = re.compile(r"\b(?:when(?:ever)?|for|setting|if|with|at|case|taking|where)\s*\Z", re.I)
+THEN = re.compile(r"\b[Tt]hen\b|\bwe have\b")
+SUPPOSES = re.compile(r"\b(?:if|when(?:ever)?|for(?: all| any| every| each)?|with|provided(?: that)?|where)\s*\Z", re.I)
 
 
 @dataclass(frozen=True)
@@ -88,14 +92,18 @@ class Said:
         return found
 
 
-def said_of(draft: Draft, paper: Paper, home: Passage, proof: Passage) -> Said:
-    """What is said outside of other statements and proofs, and in the statements that a proof cites."""
+def said_of(draft: Draft, paper: Paper, home: Passage, proof: Passage, alone: bool = False) -> Said:
+    """What is said outside of other statements and proofs, and in those that the statement names and its proof cites.
+
+    With ``alone`` what the proof cites is left out: the question is whether it may be cited.
+    """
     number = next(n for n, p in enumerate(paper.passages) if p is home)
     frame = frame_of(draft, number)
-    cited = [paper.stated[n] for n in named_in(proof.words) if n in paper.stated]
-    loose = [paper.numbered[n] for n in numbered_in(proof.words) if n in paper.numbered]
+    words = home.words + ("" if alone else proof.words)
+    cited = [paper.stated[n] for n in named_in(words) if n in paper.stated]
+    loose = [paper.numbered[n] for n in numbered_in(words) if n in paper.numbered]
     around = [p for p in paper.passages if p.kind not in (*PROMISES, "proof") or p is home or p in cited]
-    relations = [r for p in around for s in p.formulas for r in relations_of(s, p.kind == "algorithm")]
+    relations = [r for p in around for s in _standing(p, home) for r in relations_of(s, p.kind == "algorithm")]
     relations += [r for s in loose for r in relations_of(s, False)]
     values: dict[str, set[tree.Node]] = {n: {v} for n, v in frame.define.items() if plain(v)}
     for relation in relations:
@@ -106,21 +114,39 @@ def said_of(draft: Draft, paper: Paper, home: Passage, proof: Passage) -> Said:
     several = {n for n in values if n not in define}
     where = [r for r in (*relations, *_scalar(frame), *_ranges(draft, number)) if not _defines(r, define)]
     known = {n for p in around for s in p.formulas for node in s.nodes() for n in names_of(node)}
-    blurred = several | _blurred(around, where)
+    blurred = several | _blurred(around) | _closed(paper)
     whole = {*paper.notation.indices} | {n for r in where for n in _counted(r)} | _ceilings(define)
-    return Said(define, tuple(dict.fromkeys(where)), frozenset(known), frozenset(_free(paper) - define.keys()),
+    return Said(define, tuple(dict.fromkeys(where)), frozenset(known), frozenset(_free(paper, home) - define.keys()),
                 frozenset(whole), frozenset(blurred))  # fmt: skip
+
+
+def supposed_in(stated: Passage) -> list[Sentence]:
+    """The formulas of a statement that suppose something: those before its conclusion, and quantifiers and cases."""
+    end = THEN.search(stated.words)
+    count = stated.words[: end.start()].count(HOLE) if end else len(stated.formulas)
+    pieces = stated.words.split(HOLE)
+    return [s for n, s in enumerate(stated.formulas) if n < count or SUPPOSES.search(pieces[n])]
+
+
+def _standing(passage: Passage, home: Passage) -> Iterator[Sentence]:
+    """The formulas of a passage but for what the statement itself promises and for special cases in the text."""
+    pieces = passage.words.split(HOLE)
+    for n, sentence in enumerate(supposed_in(passage) if passage is home else passage.formulas):
+        if passage.kind != "text" or SPECIAL.search(pieces[n]) is None:
+            yield sentence
 
 
 def names_of(node: tree.Node) -> set[str]:
     """Letters, and first entries of sequences under their text."""
     parts = set(node.walk())
-    return {p.name for p in parts if isinstance(p, tree.Letter)} | {to_text(p) for p in parts if isinstance(p, tree.Index)}
+    return {p.name for p in parts if isinstance(p, tree.Letter)} | {
+        to_text(p) for p in parts if isinstance(p, tree.Index)
+    }
 
 
 def lettered(node: tree.Node) -> tree.Node:
-    """A formula with the first entry of a sequence as a letter: an input is a number like others."""
-    if isinstance(node, tree.Index) and START.fullmatch(to_text(node)):
+    """A formula with entries of sequences as letters: an input, or an entry of which the text gives bounds."""
+    if isinstance(node, tree.Index) and ENTRY.fullmatch(to_text(node)):
         return tree.Letter(to_text(node))
     return rebuild(node, lettered)
 
@@ -131,9 +157,15 @@ def relations_of(sentence: Sentence, listed: bool) -> Iterator[tree.Compare]:
         for first, relation, second in chain.links():
             word = "==" if relation.word == ":=" else relation.word
             left, right = lettered(first), lettered(second)
+            if listed and word != "in" and not isinstance(right, tree.Number):
+                continue
             if word in (COMPARED if listed else (*COMPARED, "==")) and plain(left) and plain(right):
                 if not (tree.functions(left) | tree.functions(right)) & {*ORDERS}:
                     yield tree.Compare((left, right), (word,))
+            elif word == "in" and isinstance(left, tree.Letter) and isinstance(right, tree.Tuple | tree.Call):
+                ends = right.items if isinstance(right, tree.Tuple) else right.arguments
+                if len(ends) == 2 and all(isinstance(e, tree.Number) for e in ends):
+                    yield from (tree.Compare(pair, ("<=",)) for pair in ((ends[0], left), (left, ends[1])))
 
 
 def _defines(relation: tree.Node, define: Mapping[str, tree.Node]) -> bool:
@@ -169,14 +201,27 @@ def _ceilings(define: Mapping[str, tree.Node]) -> set[str]:
     return {n for n, v in define.items() if isinstance(v, tree.Call) and v.function in ("ceil", "floor")}
 
 
-def _blurred(passages: Sequence[Passage], where: Sequence[tree.Node]) -> set[str]:
-    """Letters of formulas that were not read, or of passages that speak of a size in words."""
+def _closed(paper: Paper) -> set[str]:
+    """Entries of sequences that have a formula of their own, ``gamma_n = 2/(n + 2)``: it bounds them."""
+    equations = [c.equation for s in paper.sentences for c in s.chains() if c.equation is not None]
+    own = [(e.base, to_text(e)) for e, v in equations if isinstance(e, tree.Index) and e.base not in tree.letters(v)]
+    entries = {to_text(p): p.base for p in paper.parts if isinstance(p, tree.Index)}
+    return {
+        text for text, base in entries.items()
+        if any(base == b and (text == t if text.endswith("[0]") else not t.endswith("[0]")) for b, t in own)
+    }  # fmt: skip
+
+
+def _blurred(passages: Sequence[Passage]) -> set[str]:
+    """Letters of formulas that were not read."""
     return {n for p in passages for s in p.formulas if not s.read.statements for n in re.findall(r"[A-Za-z]+", s.latex)}
 
 
-def _free(paper: Paper) -> set[str]:
-    """Letters that an algorithm takes in, or that a statement bounds or sets beyond their sign."""
-    found: set[str] = set()
+def _free(paper: Paper, home: Passage) -> set[str]:
+    """Letters that an algorithm takes in, that a statement bounds or sets beyond their sign, or that are its own."""
+    outside = [p for p in paper.passages if p.kind not in (*PROMISES, "proof")]
+    found = {n for s in home.formulas for node in s.nodes() for n in names_of(node)}
+    found -= {n for p in outside for s in p.formulas for node in s.nodes() for n in names_of(node)}
     for passage in paper.passages:
         if passage.kind == "algorithm" or passage.kind in PROMISES:
             for sentence in passage.formulas:
@@ -196,7 +241,9 @@ def failing(said: Said, relation: tree.Compare) -> dict[str, float] | None:
     written = said.out(relation)
     names = said.letters(relation)
     chosen = said.free | said.define.keys()
-    if names & said.blurred or not names or not (free_letters(relation) | names) & chosen or not names <= said.known:
+    if not names:
+        return None if evaluate(written, {}) else {}
+    if names & said.blurred or not (free_letters(relation) | names) & chosen or not names <= said.known:
         return None
     points = said.points(names)
     try:
@@ -214,7 +261,9 @@ def failing(said: Said, relation: tree.Compare) -> dict[str, float] | None:
     if able.sum() < 10 or broken.sum() < 0.2 * able.sum() or not _either_way(points, constants, able, broken):
         return None
     row, column = np.argwhere(holds & wrong & np.isfinite(left) & np.isfinite(right))[0]
-    return {n: float(np.broadcast_to(points[n], holds.shape)[row, column]) for n in sorted(free_letters(written) - NUMBERS)}
+    return {
+        n: float(np.broadcast_to(points[n], holds.shape)[row, column]) for n in sorted(free_letters(written) - NUMBERS)
+    }
 
 
 def _either_way(points: Mapping[str, Array], constants: Sequence[str], able: Array, broken: Array) -> bool:

@@ -13,14 +13,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from bilevel_verify.drafting.letters import plain
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
-from bilevel_verify.proofreading.joints.clauses import Clause, clauses
+from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in, numbered_in
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.parameters import INHERITS, NEW
+from bilevel_verify.proofreading.joints.parameters import INHERITS, NEW, STANDING, frame_of, leans_on, numbers_used
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
-from bilevel_verify.proofreading.promises.said import Said, failing, relations_of, said_of
+from bilevel_verify.proofreading.promises.said import ENTRY, Said, failing, relations_of, said_of, supposed_in
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
@@ -28,36 +29,95 @@ from bilevel_verify.theorems.vocabulary import NUMBERS
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
 
-STANDING = re.compile(
-    r"\b(?:assumptions?|hypothes[ei]s|conditions?)(?:\s+(?:assumption|hypothesis|condition|and|,|[A-Z]?\.?\d[\d.]*|[A-Z]\b))+",
-    re.I,
-)
-"""Assumptions of the paper that are named: they are among what is said."""
 VALUE = re.compile(r"\b(?:since|as|because|substituting|plugging|putting|inserting)\s*\Z", re.I)
+BY_ONE = re.compile(r"\s*By \(\d+\),? (?:the|this|it)\b[^\x01,;()]*\bis at most\s*", re.I)
 CASES = re.compile(r"\b(?:if|when(?:ever)?|case|otherwise|unless|suppose|assume|contradiction|contrary)\b", re.I)
 
 
 def supposed_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
-    """Every relation between numbers of every proof with its own statement."""
+    """Every relation between numbers of every proof, and the hypotheses of what it cites."""
     homes = [(home, proof) for name, home in paper.stated.items() for proof in own_proofs(paper, name)]
     parts: dict[int, list[Clause]] = {}
     for clause in clauses(paper):
         parts.setdefault(id(clause.passage), []).append(clause)
     for home, proof in homes:
-        if INHERITS.search(STANDING.sub("", home.words)) or any(not s.read.statements for s in home.formulas):
-            continue
-        if any(r for s in proof.formulas for r in relations_of(s, False)):
-            yield from _of_proof(said_of(draft, paper, home, proof), home, parts.get(id(proof), []))
+        inherits = INHERITS.search(STANDING.sub("", home.words)) and not set(named_in(home.words)) & paper.stated.keys()
+        if not inherits and all(s.read.statements for s in home.formulas):
+            said = said_of(draft, paper, home, proof)
+            yield from _of_proof(paper, said, home, parts.get(id(proof), []))
+            yield from _of_cited(draft, paper, home, proof)
+            yield from _of_start(said_of(draft, paper, home, proof, alone=True), home)
 
 
-def _of_proof(said: Said, home: Passage, parts: list[Clause]) -> Iterator[Judged]:
+def _of_cited(draft: Draft, paper: Paper, home: Passage, proof: Passage) -> Iterator[Judged]:
+    """Hypotheses of the statements on which a proof leans, under what is said without them."""
+    names = {p.id: p.name for p in paper.stated.values()}
+    letters = {n for p in (home, proof) for s in p.formulas for node in s.nodes() for n in tree.letters(node)}
+    numbers = [n for n in numbers_used(proof.words) if n in paper.numbered]
+    used = [n for n in named_in(proof.words) if leans_on(proof.words, n)]
+    used += [names[h] for n in numbers if (h := paper.numbered[n].home) in names]
+    for name in dict.fromkeys(used):
+        if name in paper.stated and name != home.name and name not in named_in(home.words):
+            said = said_of(draft, paper, home, proof, alone=True).with_more(
+                r for s in proof.formulas for r in relations_of(s, False)
+            )
+            for relation in _hypotheses(draft, paper, paper.stated[name], letters):
+                yield from _judged(said, home, None, relation, name)
+
+
+def _hypotheses(draft: Draft, paper: Paper, stated: Passage, letters: set[str]) -> Iterator[tree.Compare]:
+    """What a statement supposes of parameters: bounds, first entries of sequences, values.
+
+    The value of a letter counts where it is a number, a special case, or the letter stands where the statement is used.
+    """
+    frame = frame_of(draft, next(n for n, p in enumerate(paper.passages) if p is stated))
+    for node in frame.own:
+        single = isinstance(node, tree.Compare) and len(node.operators) == 1
+        if single and not any(map(tree.is_zero, node.operands)) and not free_letters(node) & frame.running:
+            yield node
+    for relation in (r for s in supposed_in(stated) for r in relations_of(s, False)):
+        first, value = relation.operands
+        if isinstance(first, tree.Letter) and ("[0]" in first.name or (
+            frame.define.get(first.name) == value and (isinstance(value, tree.Number) or first.name in letters)
+        )):  # fmt: skip
+            yield relation
+
+
+def _of_start(said: Said, home: Passage) -> Iterator[Judged]:
+    """``a_k >= c`` for all k, of a sequence whose first entry is an input of which nothing like this is supposed."""
+    supposed = supposed_in(home)
+    if any(to_text(r).endswith(">= 1") for s in supposed for r in relations_of(s, False)):
+        return
+    for sentence in (s for s in home.formulas if s not in supposed):
+        for relation in relations_of(sentence, False):
+            entry, bound = relation.operands
+            if isinstance(entry, tree.Letter) and (found := ENTRY.fullmatch(entry.name)) and found["index"] != "0":
+                first = f"{found['base']}[0]"
+                if first in said.known and found["index"] not in tree.letters(bound):
+                    start = tree.Compare((tree.Letter(first), bound), relation.operators)
+                    yield from _judged(said, home, sentence, start)
+
+
+def _amounts(paper: Paper, clause: Clause, place: int) -> Iterator[tree.Compare]:
+    """``By (14) the mean is at most A``: the bound of (14) is at most A."""
+    sentence, before = clause.formulas[place], clause.before(place)
+    chains, numbers = list(sentence.chains()), numbered_in(before)
+    alone = len(chains) == 1 and not chains[0].relations and sentence.read.formula.kind == "inline"
+    if alone and BY_ONE.fullmatch(before) and numbers[0] in paper.numbered and not named_in(before):
+        for chain in paper.numbered[numbers[0]].chains():
+            right, amount = chain.members[-1], chains[0].members[0]
+            if [r.word for r in chain.relations][-1:] == ["<="] and plain(right) and plain(amount):
+                yield tree.Compare((right, amount), ("<=",))
+
+
+def _of_proof(paper: Paper, said: Said, home: Passage, parts: list[Clause]) -> Iterator[Judged]:
     open_case = False
     for clause in parts:
         open_case = open_case or CASES.search(clause.words) is not None
         for place, sentence in enumerate(clause.formulas):
             before = clause.before(place)
             used = not open_case and NEW.search(before) is None
-            for relation in relations_of(sentence, False):
+            for relation in (*relations_of(sentence, False), *_amounts(paper, clause, place)):
                 if used and not _names(relation, before):
                     yield from _judged(said, home, sentence, relation)
             said = said.with_more(relations_of(sentence, False))
@@ -69,16 +129,22 @@ def _names(relation: tree.Compare, before: str) -> bool:
     return relation.operators == ("==",) and letter and VALUE.search(before) is None
 
 
-def _judged(said: Said, home: Passage, sentence: Sentence, relation: tree.Compare) -> Iterator[Judged]:
-    joint = f"{to_text_of(sentence)}, used in the proof of {home.name}"
+def _judged(
+    said: Said, home: Passage, sentence: Sentence | None, relation: tree.Compare, cited: str = ""
+) -> Iterator[Judged]:
     point = failing(said, relation)
     if point is None:
         return
     shown = ", ".join(f"{n} = {v:.3g}" for n, v in point.items())
-    title = f"the proof of {home.name} uses {to_text(relation)}, which nothing that is said gives: not so at {shown}"
+    used = f"{cited}, which supposes {to_text(relation)}: nothing" if cited else f"{to_text(relation)}, which nothing"
+    title = f"the proof of {home.name} uses {used} that is said gives it; not so at {shown}"
     letters = free_letters(relation) - NUMBERS
     given = tuple(f"said: {to_text(r)}" for r in said.where if free_letters(r) & letters)
-    evidence = (f"used: {to_text_of(sentence)}", *dict.fromkeys(given[:6]))
-    defect = Defect("premise", sentence.place, title, "breaks the statement", sentence.latex, evidence,
-                    f"supposed {to_text(relation)} {home.id}", sentence.unit)  # fmt: skip
-    yield Judged("premise", sentence.place, joint, "refuted", "a point meets all that is said and breaks it", defect)
+    place, latex, unit = (
+        (sentence.place, sentence.latex, sentence.unit) if sentence else (f"proof of {home.name}", "", home.id)
+    )
+    evidence = (f"used: {to_text_of(sentence) if sentence else to_text(relation)}", *dict.fromkeys(given[:6]))
+    cause = f"supposed {cited or to_text(relation)} {home.id}"
+    defect = Defect("premise", place, title, "breaks the statement", latex, evidence, cause, unit)
+    joint = f"{to_text(relation)}, used in the proof of {home.name}"
+    yield Judged("premise", place, joint, "refuted", "a point meets all that is said and breaks it", defect)
