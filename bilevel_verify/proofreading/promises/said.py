@@ -203,8 +203,12 @@ def _ceilings(define: Mapping[str, tree.Node]) -> set[str]:
 
 def _closed(paper: Paper) -> set[str]:
     """Entries of sequences that have a formula of their own, ``gamma_n = 2/(n + 2)``: it bounds them."""
-    equations = [c.equation for s in paper.sentences for c in s.chains() if c.equation is not None]
-    own = [(e.base, to_text(e)) for e, v in equations if isinstance(e, tree.Index) and e.base not in tree.letters(v)]
+    outside = {id(s) for p in paper.passages if p.kind not in (*PROMISES, "proof") for s in p.formulas}
+    own = [
+        (e[0].base, text) for s in paper.sentences for c in s.chains() if (e := c.equation) is not None
+        and isinstance(e[0], tree.Index) and e[0].base not in tree.letters(e[1])
+        and (not (text := to_text(e[0])).endswith("[0]") or id(s) in outside)
+    ]  # fmt: skip
     entries = {to_text(p): p.base for p in paper.parts if isinstance(p, tree.Index)}
     return {
         text for text, base in entries.items()
@@ -227,8 +231,8 @@ def _free(paper: Paper, home: Passage) -> set[str]:
             for sentence in passage.formulas:
                 for relation in relations_of(sentence, passage.kind == "algorithm"):
                     left, right = relation.operands
-                    if isinstance(left, tree.Letter) and not tree.is_zero(right) or passage.kind == "algorithm":
-                        found |= {left.name} if isinstance(left, tree.Letter) else set()
+                    chosen = passage.kind == "algorithm" or not tree.is_zero(right)
+                    found |= {left.name} if isinstance(left, tree.Letter) and chosen else set()
     return found
 
 

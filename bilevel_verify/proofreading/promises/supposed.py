@@ -17,7 +17,7 @@ from bilevel_verify.drafting.letters import plain
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
-from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in, numbered_in
+from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.parameters import INHERITS, NEW, STANDING, frame_of, leans_on, numbers_used
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
@@ -56,13 +56,13 @@ def _of_cited(draft: Draft, paper: Paper, home: Passage, proof: Passage) -> Iter
     numbers = [n for n in numbers_used(proof.words) if n in paper.numbered]
     used = [n for n in named_in(proof.words) if leans_on(proof.words, n)]
     used += [names[h] for n in numbers if (h := paper.numbered[n].home) in names]
+    said = said_of(draft, paper, home, proof, alone=True)
     for name in dict.fromkeys(used):
         if name in paper.stated and name != home.name and name not in named_in(home.words):
-            said = said_of(draft, paper, home, proof, alone=True).with_more(
-                r for s in proof.formulas for r in relations_of(s, False)
-            )
+            reached = proof.words[: proof.words.find(name)].count(HOLE) if name in proof.words else 0
+            here = said.with_more(r for s in proof.formulas[:reached] for r in relations_of(s, False))
             for relation in _hypotheses(draft, paper, paper.stated[name], letters):
-                yield from _judged(said, home, None, relation, name)
+                yield from _judged(here, home, None, relation, name)
 
 
 def _hypotheses(draft: Draft, paper: Paper, stated: Passage, letters: set[str]) -> Iterator[tree.Compare]:
@@ -71,15 +71,19 @@ def _hypotheses(draft: Draft, paper: Paper, stated: Passage, letters: set[str]) 
     The value of a letter counts where it is a number, a special case, or the letter stands where the statement is used.
     """
     frame = frame_of(draft, next(n for n, p in enumerate(paper.passages) if p is stated))
+    listed = [r for p in paper.passages if p.kind == "algorithm" for s in p.formulas for r in relations_of(s, True)]
+    inputs = {r.operands[0].name for r in listed if isinstance(r.operands[0], tree.Letter)}
     for node in frame.own:
         single = isinstance(node, tree.Compare) and len(node.operators) == 1
-        if single and not any(map(tree.is_zero, node.operands)) and not free_letters(node) & frame.running:
+        if single and not any(map(tree.is_zero, node.operands)) and not free_letters(node) & frame.running - inputs:
             yield node
     for relation in (r for s in supposed_in(stated) for r in relations_of(s, False)):
         first, value = relation.operands
-        if isinstance(first, tree.Letter) and ("[0]" in first.name or (
-            frame.define.get(first.name) == value and (isinstance(value, tree.Number) or first.name in letters)
-        )):  # fmt: skip
+        if not isinstance(first, tree.Letter) or relation in frame.own:
+            continue
+        bounded = relation.operators != ("==",) and first.name in inputs and not isinstance(value, tree.Number)
+        special = frame.define.get(first.name) == value and (isinstance(value, tree.Number) or first.name in letters)
+        if "[0]" in first.name or bounded or special:
             yield relation
 
 
