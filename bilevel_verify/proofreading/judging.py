@@ -10,6 +10,7 @@ from bilevel_verify.proofreading.instances.links import link_joints
 from bilevel_verify.proofreading.instances.narrow import narrow_joints
 from bilevel_verify.proofreading.joints.bases import base_joints
 from bilevel_verify.proofreading.joints.carrying import carried_joints
+from bilevel_verify.proofreading.joints.counts import count_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
 from bilevel_verify.proofreading.joints.epochs import epoch_joints
 from bilevel_verify.proofreading.joints.equalities import equality_joints
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     carried_joints, base_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints,
     distinction_joints, exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
-    promised_order_joints, plausible_joints, spoken_joints, amount_joints,
+    promised_order_joints, plausible_joints, spoken_joints, amount_joints, count_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,

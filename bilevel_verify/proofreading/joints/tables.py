@@ -30,7 +30,9 @@ from bilevel_verify.proofreading.joints.ties import letters_of, over, rewritten,
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 
 OWN = re.compile(
-    r"\b(?:ours|this (?:work|paper|article)|proposed|our \w+)\b|\(Alg(?:orithm|\.)?[~\s]*(?:\\ref\{[^}]*\}|\d+)\)", re.I
+    r"\b(?:ours|this (?:work|paper|article)|proposed|our \w+)\b"
+    r"|\((?:Alg(?:orithm|\.)?|Corollary|Theorem|Proposition)[~\s]*(?:\\ref\{[^}]*\}|\d+)\)",
+    re.I,
 )
 ALGORITHM = re.compile(r"\(Alg(?:orithm|\.)?[~\s]*(?P<number>\d+)\)", re.I)
 MARKDOWN = re.compile(r"(?:^\|.*\|[ \t]*\n){3,}", re.MULTILINE)
@@ -124,6 +126,8 @@ def _judged(paper: Paper, cell: Cell, order: Order, ties: Ties) -> Judged:
         if not printed:
             return Judged("table", place, joint, "holds")
         return _refuted(cell, joint, order, same[0], f"{printed[0]} is left out, which other cells of the table print")
+    if same:
+        return _refuted(cell, joint, order, counted[0], "it is the number of something else")
     near = [o for o in (*counted, *found) if order.letters <= o.letters]
     copied = bool(counted) and cell.text in cell.above
     if not near and not copied and not (counted or found):

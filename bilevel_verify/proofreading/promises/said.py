@@ -236,15 +236,16 @@ def _free(paper: Paper, home: Passage) -> set[str]:
     return found
 
 
-def failing(said: Said, relation: tree.Compare) -> dict[str, float] | None:
+def failing(said: Said, relation: tree.Compare, of_constants: bool = False) -> dict[str, float] | None:
     """A point that meets all that is said and breaks a relation, where nothing between the constants alone can help.
 
     A relation that fails on one side only of an order between two constants may follow from that order, which a text
-    need not print (``mu <= L``): nothing is said then.
+    need not print (``mu <= L``): nothing is said then. Nor is it of a relation without a letter that is chosen, unless
+    ``of_constants``.
     """
     written = said.out(relation)
     names = said.letters(relation)
-    chosen = said.free | said.define.keys()
+    chosen = said.free | said.define.keys() | (names if of_constants else set())
     if not names:
         return None if evaluate(written, {}) else {}
     if names & said.blurred or not (free_letters(relation) | names) & chosen or not names <= said.known:

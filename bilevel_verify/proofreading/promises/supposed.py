@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
 
 VALUE = re.compile(r"\b(?:since|as|because|substituting|plugging|putting|inserting)\s*\Z", re.I)
-BY_ONE = re.compile(r"\s*By \(\d+\),? (?:the|this|it)\b[^\x01,;()]*\bis at most\s*", re.I)
+BY_ONE = re.compile(r"\s*By \(\d+\),? (?:the|this|it|there)\b[^\x01,;()]*\b(?:is|are) at most\s*", re.I)
 CASES = re.compile(r"\b(?:if|when(?:ever)?|case|otherwise|unless|suppose|assume|contradiction|contrary)\b", re.I)
 
 
@@ -121,9 +121,11 @@ def _of_proof(paper: Paper, said: Said, home: Passage, parts: list[Clause]) -> I
         for place, sentence in enumerate(clause.formulas):
             before = clause.before(place)
             used = not open_case and NEW.search(before) is None
-            for relation in (*relations_of(sentence, False), *_amounts(paper, clause, place)):
-                if used and not _names(relation, before):
+            for relation in relations_of(sentence, False) if used else ():
+                if not _names(relation, before):
                     yield from _judged(said, home, sentence, relation)
+            for relation in _amounts(paper, clause, place):
+                yield from _judged(said, home, sentence, relation, amount=True)
             said = said.with_more(relations_of(sentence, False))
 
 
@@ -134,9 +136,9 @@ def _names(relation: tree.Compare, before: str) -> bool:
 
 
 def _judged(
-    said: Said, home: Passage, sentence: Sentence | None, relation: tree.Compare, cited: str = ""
+    said: Said, home: Passage, sentence: Sentence | None, relation: tree.Compare, cited: str = "", amount: bool = False
 ) -> Iterator[Judged]:
-    point = failing(said, relation)
+    point = failing(said, relation, amount)
     if point is None:
         return
     shown = ", ".join(f"{n} = {v:.3g}" for n, v in point.items())
