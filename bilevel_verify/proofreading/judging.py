@@ -10,6 +10,7 @@ from bilevel_verify.proofreading.instances.links import link_joints
 from bilevel_verify.proofreading.instances.narrow import narrow_joints
 from bilevel_verify.proofreading.joints.bases import base_joints
 from bilevel_verify.proofreading.joints.carrying import carried_joints
+from bilevel_verify.proofreading.joints.contraries import contrary_joints
 from bilevel_verify.proofreading.joints.counts import count_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
 from bilevel_verify.proofreading.joints.epochs import epoch_joints
@@ -17,6 +18,7 @@ from bilevel_verify.proofreading.joints.equalities import equality_joints
 from bilevel_verify.proofreading.joints.exchanged import exchanged_joints
 from bilevel_verify.proofreading.joints.factors import factor_joints
 from bilevel_verify.proofreading.joints.independence import independence_joints
+from bilevel_verify.proofreading.joints.inductions import induction_joints
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
@@ -43,6 +45,7 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     carried_joints, base_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints,
     distinction_joints, exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
     promised_order_joints, plausible_joints, spoken_joints, amount_joints, count_joints,
+    contrary_joints, induction_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.latex import read_latex
+from bilevel_verify.latex import Statement, read_latex
 from bilevel_verify.manuscript.formulas import Formula
 from bilevel_verify.manuscript.relations import ReadFormula
 from bilevel_verify.proofreading.defect import Defect
@@ -38,6 +38,7 @@ ALGORITHM = re.compile(r"\(Alg(?:orithm|\.)?[~\s]*(?P<number>\d+)\)", re.I)
 MARKDOWN = re.compile(r"(?:^\|.*\|[ \t]*\n){3,}", re.MULTILINE)
 TABULAR = re.compile(r"\\begin\{tabular\*?\}.*?\\end\{tabular\*?\}", re.DOTALL)
 MATH = re.compile(r"\$([^$]+)\$")
+ORDER = re.compile(r"\\mathcal\{O\}\s*\((?P<inner>.*)\)", re.DOTALL)
 METHOD = re.compile(r"[A-Za-z][\w-]*[A-Z][\w-]*|[A-Z]{2,}[\w-]*")
 
 
@@ -106,10 +107,18 @@ def _rows(table: str) -> list[list[str]]:
 
 
 def _read(paper: Paper, math: str) -> Sentence | None:
+    """A cell; an order symbol that stands in tables alone is read as one."""
+    order = ORDER.fullmatch(math.strip())
     try:
         statements = read_latex(math, paper.notation).statements
     except LatexError:
-        return None
+        if order is None:
+            return None
+        try:
+            inner = read_latex(order["inner"], paper.notation).statements[0].members[0]
+        except LatexError:
+            return None
+        statements = (Statement((tree.Call("O", (inner,)),)),)
     return Sentence(ReadFormula(Formula(0, math, "table-cell"), statements), "")
 
 

@@ -244,7 +244,7 @@ def failing(said: Said, relation: tree.Compare, of_constants: bool = False) -> d
     ``of_constants``.
     """
     written = said.out(relation)
-    names = said.letters(relation)
+    names = free_letters(written) - NUMBERS if of_constants else said.letters(relation)
     chosen = said.free | said.define.keys() | (names if of_constants else set())
     if not names:
         return None if evaluate(written, {}) else {}
