@@ -19,6 +19,7 @@ from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import ORDERS, Formless, Monomial, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.parameters import leans_on, numbers_used
 from bilevel_verify.proofreading.joints.ties import letters_of, over
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.promises.said import Said, said_of, supposed_in
@@ -36,12 +37,30 @@ def loose_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
             steps = [(s, left, right) for s in proof.formulas for left, right in _steps(s)]
             found = {n for _, left, right in steps for n in _factors(left, right)}
             loose = {n for n in found if _is_loose(n, around, proof)}
+            yield from _of_cited(paper, home, proof, around)
             if loose:
                 said = said_of(draft, paper, home, proof)
                 for sentence, left, right in steps:
                     for letter in sorted(loose & _factors(left, right)):
                         if not _moves(said, left, right, letter):
                             yield _judged(home, sentence, left, right, letter)
+
+
+def _of_cited(paper: Paper, home: Passage, proof: Passage, around: list[Sentence]) -> Iterator[Judged]:
+    """``|u| <= R`` that a cited lemma supposes, where a statement has R in its hypotheses and ties it to nothing."""
+    mine = {n for s in supposed_in(home) for node in s.nodes() for n in tree.letters(node)}
+    names = {p.id: p.name for p in paper.stated.values()}
+    numbers = [n for n in numbers_used(proof.words) if n in paper.numbered]
+    used = {names[h]: None for n in numbers if (h := paper.numbered[n].home) in names}
+    used |= {n: None for n in named_in(proof.words) if leans_on(proof.words, n) and n in paper.stated}
+    cited = {id(s) for n in used if n != home.name for s in paper.stated[n].formulas}
+    rest = [s for s in around if id(s) not in cited and s.read.formula.number not in numbers]
+    for name in used.keys() - {home.name, *named_in(home.words)}:
+        for sentence in supposed_in(paper.stated[name]):
+            for left, right in _steps(sentence):
+                bare = isinstance(right, tree.Letter) and right.name in mine and "norm" in to_text(left)
+                if bare and right.name not in tree.letters(left) and _is_loose(right.name, rest, proof):  # type: ignore[attr-defined]
+                    yield _judged(home, sentence, left, right, right.name)  # type: ignore[attr-defined]
 
 
 def _around(paper: Paper, home: Passage, proof: Passage) -> list[Sentence]:
