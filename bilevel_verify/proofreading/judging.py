@@ -29,6 +29,7 @@ from bilevel_verify.proofreading.promises.conclusions import conclusion_joints
 from bilevel_verify.proofreading.promises.loose import loose_joints
 from bilevel_verify.proofreading.promises.needed import needed_joints
 from bilevel_verify.proofreading.promises.promised_orders import promised_order_joints
+from bilevel_verify.proofreading.promises.put_in import put_in_joints
 from bilevel_verify.proofreading.promises.special import special_joints
 from bilevel_verify.proofreading.promises.supposed import supposed_joints
 from bilevel_verify.proofreading.promises.together import together_joints
@@ -45,7 +46,7 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     carried_joints, base_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints,
     distinction_joints, exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
     promised_order_joints, plausible_joints, spoken_joints, amount_joints, count_joints,
-    contrary_joints, induction_joints,
+    contrary_joints, induction_joints, put_in_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,

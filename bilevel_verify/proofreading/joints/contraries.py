@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import chain as joined
 
 from bilevel_verify.language import to_text, tree
@@ -81,7 +82,7 @@ def _numbers(paper: Paper, home: Passage, proof: Passage, parts: list[Clause]) -
 
 
 def _in(number: int, tests: list[tuple[str, int]]) -> bool:
-    return any(compare(tree.Number(number).value, op, tree.Number(n).value) for op, n in tests)
+    return any(compare(Fraction(number), op, Fraction(n)) for op, n in tests)
 
 
 def _lowest(home: Passage, name: str) -> int | None:

@@ -260,8 +260,8 @@ def failing(said: Said, relation: tree.Compare, of_constants: bool = False) -> d
         margin = 1e-3 * (np.abs(left) + np.abs(right))
         wrong = {"<=": left > right + margin, "<": left > right + margin, ">=": left < right - margin,
                  ">": left < right - margin, "==": np.abs(left - right) > margin}[relation.operators[0]]  # fmt: skip
-    broken = (holds & wrong & np.isfinite(left) & np.isfinite(right)).any(axis=1)
-    able = holds.any(axis=1)
+    broken = np.asarray((holds & wrong & np.isfinite(left) & np.isfinite(right)).any(axis=1))
+    able = np.asarray(holds.any(axis=1))
     constants = sorted((free_letters(written) - NUMBERS) - said.free)
     if able.sum() < 10 or broken.sum() < 0.2 * able.sum() or not _either_way(points, constants, able, broken):
         return None

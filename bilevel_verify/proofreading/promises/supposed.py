@@ -99,8 +99,9 @@ def _hypotheses(draft: Draft, paper: Paper, stated: Passage, letters: set[str]) 
     frame = frame_of(draft, next(n for n, p in enumerate(paper.passages) if p is stated))
     inputs = _inputs(paper)
     for node in frame.own:
-        single = isinstance(node, tree.Compare) and len(node.operators) == 1
-        if single and not any(map(tree.is_zero, node.operands)) and not free_letters(node) & frame.running - inputs:
+        if not isinstance(node, tree.Compare) or len(node.operators) != 1:
+            continue
+        if not any(map(tree.is_zero, node.operands)) and not free_letters(node) & frame.running - inputs:
             yield node
     for relation in (r for s in supposed_in(stated) for r in relations_of(s, False)):
         first, value = relation.operands
@@ -108,13 +109,13 @@ def _hypotheses(draft: Draft, paper: Paper, stated: Passage, letters: set[str]) 
             continue
         bounded = relation.operators != ("==",) and first.name in inputs and not isinstance(value, tree.Number)
         quoted = first.name in letters & inputs
-        special = relation.operators == ("==",) and (isinstance(value, tree.Number) or quoted)
+        special = relation.operators == ("==",) and (not free_letters(value) or quoted)
         if "[0]" in first.name or bounded or special:
             yield relation
 
 
 def _unbounded(said: Said, home: Passage) -> Iterator[Judged]:
-    """``T(I+1) gradients, which is O(kappa/eps)``: a factor that is chosen, that nothing bounds and the order has not."""
+    """``T(I+1) gradients, which is O(kappa/eps)``: a factor that is chosen, and that nothing bounds."""
     pieces = home.words.split(HOLE)
     for place, (one, other) in enumerate(pairwise(home.formulas)):
         count, order = list(one.nodes()), list(other.nodes())
