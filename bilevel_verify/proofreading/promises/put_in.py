@@ -79,7 +79,12 @@ def _judged(clause: Clause, cited: Sentence, target: Sentence, values: Mapping[s
     for name in values:
         if _count(sides, name, values, first, later, op):
             continue
-        fits = [p for p in sorted(points, key=to_text) if _count(sides, name, {**values, name: p}, first, later, op)]
+        turned = values[name].operand if isinstance(values[name], tree.Negate) else tree.Negate(values[name])
+        fits = [
+            p
+            for p in (turned, *sorted(points, key=to_text))
+            if _count(sides, name, {**values, name: p}, first, later, op)
+        ]
         if fits:
             sentence = target if target.unit == clause.passage.id else clause.formulas[0]
             said = f"{name} = {to_text(values[name])}"
@@ -105,7 +110,7 @@ def _count(
     total = 0
     for side, there in zip(sides, (first, later), strict=True):
         for sign, term in _terms(side):
-            if name in tree.letters(term) and not same & tree.letters(term):
+            if tree.Letter(name) in term.walk() and not same & tree.letters(term):
                 places = first | later if op == "==" else there
                 total += sign + to_text(_canonical(substitute(term, dict(values)))) in places
     return total
