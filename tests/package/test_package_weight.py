@@ -21,10 +21,10 @@ LONGER = {
     "bilevel_verify/solving.py": 414,
 }
 """Modules that have more lines, and how many."""
-LINES = 149_500
+LINES = 151_000
 """Lines of both packages together."""
 WIDEST = 8
-WIDE = 225
+WIDE = 232
 """Modules that import from more than eight others, inside functions and for types too."""
 STEPS = 39
 UNEXPLAINED: dict[str, set[str]] = {}

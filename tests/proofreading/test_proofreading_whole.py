@@ -19,10 +19,10 @@ from whole_mutants import OPERATORS
 from bilevel_verify.drafting.draft import Draft, draft
 from bilevel_verify.proofreading.algorithms.counting import count_defects
 from bilevel_verify.proofreading.algorithms.reading import algorithm_defects, algorithms_of
-from bilevel_verify.proofreading.joints.contraries import contrary_joints
-from bilevel_verify.proofreading.joints.counts import count_joints
+from bilevel_verify.proofreading.counted.contraries import contrary_joints
+from bilevel_verify.proofreading.counted.counts import count_joints
+from bilevel_verify.proofreading.counted.inductions import induction_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
-from bilevel_verify.proofreading.joints.inductions import induction_joints
 from bilevel_verify.proofreading.joints.tables import table_joints
 from bilevel_verify.proofreading.promises.introduced import introduction_defects
 from bilevel_verify.proofreading.promises.loose import loose_joints

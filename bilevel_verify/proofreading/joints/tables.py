@@ -11,12 +11,7 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Statement, read_latex
 from bilevel_verify.manuscript.formulas import Formula
 from bilevel_verify.manuscript.relations import ReadFormula
-from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import Ties, exponents_differ, to_text_of
-from bilevel_verify.proofreading.joints.clauses import clauses
-from bilevel_verify.proofreading.joints.forms import Formless, form_of
-from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.nouns import (
+from bilevel_verify.proofreading.counted.nouns import (
     THINGS,
     bounds_stated,
     counted_as,
@@ -24,6 +19,11 @@ from bilevel_verify.proofreading.joints.nouns import (
     parameter_of,
     values_of,
 )
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.carrying import Ties, exponents_differ, to_text_of
+from bilevel_verify.proofreading.joints.clauses import clauses
+from bilevel_verify.proofreading.joints.forms import Formless, form_of
+from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import Order, agrees, orders_in, special_values
 from bilevel_verify.proofreading.joints.shown import form_script
 from bilevel_verify.proofreading.joints.ties import letters_of, over, rewritten, ties_of

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.proofreading.counted.nouns import bounds_stated, order_of
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import bounds_of, exponents_differ, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses
 from bilevel_verify.proofreading.joints.forms import Formless, Monomial, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.nouns import bounds_stated, order_of
 from bilevel_verify.proofreading.joints.orders import Order, agrees, orders_in
 from bilevel_verify.proofreading.joints.ties import letters_of, rewritten, ties_of
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
