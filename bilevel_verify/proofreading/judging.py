@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from bilevel_verify.proofreading.counted.contraries import contrary_joints
 from bilevel_verify.proofreading.counted.counts import count_joints
+from bilevel_verify.proofreading.counted.factors import factor_joints
 from bilevel_verify.proofreading.counted.inductions import induction_joints
+from bilevel_verify.proofreading.counted.tables import table_joints
 from bilevel_verify.proofreading.following.citing import cited_joints
 from bilevel_verify.proofreading.instances.links import link_joints
 from bilevel_verify.proofreading.instances.narrow import narrow_joints
@@ -17,14 +19,12 @@ from bilevel_verify.proofreading.joints.distinctions import distinction_joints
 from bilevel_verify.proofreading.joints.epochs import epoch_joints
 from bilevel_verify.proofreading.joints.equalities import equality_joints
 from bilevel_verify.proofreading.joints.exchanged import exchanged_joints
-from bilevel_verify.proofreading.joints.factors import factor_joints
 from bilevel_verify.proofreading.joints.independence import independence_joints
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
 from bilevel_verify.proofreading.joints.quoting import quoted_joints
 from bilevel_verify.proofreading.joints.summing import added_joints, summed_joints
-from bilevel_verify.proofreading.joints.tables import table_joints
 from bilevel_verify.proofreading.promises.conclusions import conclusion_joints
 from bilevel_verify.proofreading.promises.loose import loose_joints
 from bilevel_verify.proofreading.promises.needed import needed_joints

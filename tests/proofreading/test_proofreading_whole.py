@@ -22,8 +22,8 @@ from bilevel_verify.proofreading.algorithms.reading import algorithm_defects, al
 from bilevel_verify.proofreading.counted.contraries import contrary_joints
 from bilevel_verify.proofreading.counted.counts import count_joints
 from bilevel_verify.proofreading.counted.inductions import induction_joints
+from bilevel_verify.proofreading.counted.tables import table_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
-from bilevel_verify.proofreading.joints.tables import table_joints
 from bilevel_verify.proofreading.promises.introduced import introduction_defects
 from bilevel_verify.proofreading.promises.loose import loose_joints
 from bilevel_verify.proofreading.promises.put_in import put_in_joints
