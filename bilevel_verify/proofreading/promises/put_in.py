@@ -79,7 +79,7 @@ def _judged(clause: Clause, cited: Sentence, target: Sentence, values: Mapping[s
     for name in values:
         if _count(sides, name, values, first, later, op):
             continue
-        turned = values[name].operand if isinstance(values[name], tree.Negate) else tree.Negate(values[name])
+        turned = _turned(values[name])
         fits = [
             p
             for p in (turned, *sorted(points, key=to_text))
@@ -96,6 +96,10 @@ def _judged(clause: Clause, cited: Sentence, target: Sentence, values: Mapping[s
                 "citation", sentence.place, f"{said} in ({cited.read.formula.number})", "refuted", title, defect
             )
             return
+
+
+def _turned(node: tree.Node) -> tree.Node:
+    return node.operand if isinstance(node, tree.Negate) else tree.Negate(node)
 
 
 def _count(
