@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from bilevel_verify.proofreading.counted.contraries import contrary_joints
+from bilevel_verify.proofreading.counted.counts import count_joints
+from bilevel_verify.proofreading.counted.factors import factor_joints
+from bilevel_verify.proofreading.counted.inductions import induction_joints
+from bilevel_verify.proofreading.counted.tables import table_joints
 from bilevel_verify.proofreading.following.citing import cited_joints
 from bilevel_verify.proofreading.instances.links import link_joints
 from bilevel_verify.proofreading.instances.narrow import narrow_joints
@@ -14,18 +19,19 @@ from bilevel_verify.proofreading.joints.distinctions import distinction_joints
 from bilevel_verify.proofreading.joints.epochs import epoch_joints
 from bilevel_verify.proofreading.joints.equalities import equality_joints
 from bilevel_verify.proofreading.joints.exchanged import exchanged_joints
-from bilevel_verify.proofreading.joints.factors import factor_joints
 from bilevel_verify.proofreading.joints.independence import independence_joints
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
 from bilevel_verify.proofreading.joints.quoting import quoted_joints
 from bilevel_verify.proofreading.joints.summing import added_joints, summed_joints
-from bilevel_verify.proofreading.joints.tables import table_joints
 from bilevel_verify.proofreading.promises.conclusions import conclusion_joints
+from bilevel_verify.proofreading.promises.loose import loose_joints
 from bilevel_verify.proofreading.promises.needed import needed_joints
 from bilevel_verify.proofreading.promises.promised_orders import promised_order_joints
+from bilevel_verify.proofreading.promises.put_in import put_in_joints
 from bilevel_verify.proofreading.promises.special import special_joints
+from bilevel_verify.proofreading.promises.supposed import supposed_joints
 from bilevel_verify.proofreading.promises.together import together_joints
 from bilevel_verify.proofreading.source import Paper
 from bilevel_verify.proofreading.words.amounts import amount_joints
@@ -40,11 +46,12 @@ if TYPE_CHECKING:
 OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     carried_joints, base_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints,
     distinction_joints, exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
-    promised_order_joints, plausible_joints, spoken_joints, amount_joints,
-    worked_joints,
+    promised_order_joints, plausible_joints, spoken_joints, amount_joints, count_joints,
+    contrary_joints, induction_joints, put_in_joints, worked_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,
+    supposed_joints, loose_joints,
     link_joints, instanced_joints, narrow_joints, cited_joints,
 )  # fmt: skip
 

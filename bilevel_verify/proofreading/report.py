@@ -32,6 +32,7 @@ from bilevel_verify.proofreading.names.indices import index_defects
 from bilevel_verify.proofreading.names.meanings import meaning_defects
 from bilevel_verify.proofreading.names.shapes import shape_defects
 from bilevel_verify.proofreading.promises.hypotheses import consistency
+from bilevel_verify.proofreading.promises.introduced import introduction_defects
 from bilevel_verify.proofreading.promises.quantified import quantified_defects
 from bilevel_verify.proofreading.promises.twins import twin_defects
 from bilevel_verify.proofreading.script import script_of
@@ -48,6 +49,7 @@ PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
     step_defects, quantified_defects, closed_form_defects, least_defects, named_place_defects,
     citation_defects, case_defects, total_defects, nearly_equal_defects, twin_defects, idle_defects,
     remainder_defects, scale_defects, premise_defects, source_defects,
+    introduction_defects,
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -25,10 +25,14 @@ if TYPE_CHECKING:
 Polynomial: TypeAlias = dict[tuple[str, ...], Fraction]
 """Sorted letters of a monomial -> coefficient, none of them 0."""
 SAID = re.compile(
-    r"\bAlgorithm (?P<name>[\w:-]+)\b[^.]*\b(?:evaluates|uses|needs|computes|takes|makes|calls)(?P<most> at most)?\s*\Z"
+    r"\b(?:Algorithm (?P<name>[\w:-]+)|[Tt]he (?:method|algorithm))\b[^.]*"
+    r"\b(?:evaluates|uses|needs|computes|takes|makes|calls)(?P<most> at most)?\s*\Z"
 )
-OF = re.compile(r"\s*(?:evaluations? of |values? of )?(?:the )?(?P<what>gradients?|Hessians?)(?: of)?\s*\x01", re.I)
-ORDERS = {"gradient": 1, "hessian": 2}
+OF = re.compile(
+    r"\s*(?:evaluations? of |values? of )?(?:the )?(?P<what>gradients?|Hessians?|values?)(?: of)?\s*(?P<named>\x01)?",
+    re.I,
+)
+ORDERS = {"gradient": 1, "hessian": 2, "value": 0}
 
 
 class NoCount(Exception):
@@ -41,23 +45,20 @@ def count_defects(paper: Paper, algorithms: Sequence[Algorithm]) -> Iterator[Def
     for listing in paper.listings:
         text = " ".join(part for part in listing.parts if isinstance(part, str))
         known |= {label: a for label in LABEL.findall(text) for a in algorithms if a.id == listing.id}
-    for one, after in zip(paper.sentences, paper.sentences[1:]):
-        said, of = SAID.search(one.before), OF.match(one.after)
-        algorithm = known.get(said["name"]) if said else None
-        wanted = _named(after, paper) if said and of else None
-        claimed = _claimed(one)
-        if said is None or of is None or algorithm is None or wanted is None or claimed is None:
+    for one, after in zip(paper.sentences, [*paper.sentences[1:], None], strict=True):
+        said, of, claimed = SAID.search(one.before), OF.match(one.after), _claimed(one)
+        algorithm = (known.get(said["name"]) if said["name"] else _only(algorithms)) if said else None
+        if said is None or of is None or algorithm is None or claimed is None:
             continue
         order = ORDERS[of["what"].lower().rstrip("s")]
+        wanted = _named(after, paper) if of["named"] is not None and after is not None else None
+        if (of["named"] is not None and wanted is None) or (wanted is None and order != 1):
+            continue
         try:
-            counts = calls(algorithm.program, paper)
+            counts = calls(algorithm.program, paper, frozenset({wanted} if order == 0 and wanted else ()))
         except NoCount:
             continue
-        found: Polynomial = {}
-        for name, count in counts.items():
-            split = split_name(name, paper.notation.functions)
-            if name == wanted or (split is not None and split[1] == wanted and split[0].order == order):
-                found = plus(found, count)
+        found = _summed(counts, wanted, order, paper)
         more = plus(found, claimed, -1)
         if more and (not said["most"] or all(value > 0 for value in more.values())):
             title = f"the lines of {algorithm.name} make {shown(found)} of these calls, and not {shown(claimed)}"
@@ -65,18 +66,35 @@ def count_defects(paper: Paper, algorithms: Sequence[Algorithm]) -> Iterator[Def
             yield Defect("total", one.place, title, "changes a constant or a rate", one.latex, lines, unit=one.unit)
 
 
-def calls(program: script.Program, paper: Paper) -> dict[str, Polynomial]:
+def _only(algorithms: Sequence[Algorithm]) -> Algorithm | None:
+    """The algorithm of a paper that has one: "the method"."""
+    return algorithms[0] if len(algorithms) == 1 else None
+
+
+def _summed(counts: Mapping[str, Polynomial], wanted: str | None, order: int, paper: Paper) -> Polynomial:
+    """The calls of a function or derivative; of all derivatives of the order where none is named."""
+    found: Polynomial = {}
+    for name, count in counts.items():
+        split = split_name(name, paper.notation.functions)
+        if name == wanted or (split is not None and split[0].order == order and wanted in (None, split[1])):
+            found = plus(found, count)
+    return found
+
+
+def calls(program: script.Program, paper: Paper, values: frozenset[str] = frozenset()) -> dict[str, Polynomial]:
     """Name of a derivative -> how often the lines evaluate it, the same place in one pass of a loop once.
+
+    ``values`` are functions of which the values are counted too.
 
     Raises
     ------
     NoCount : a call under a condition, or in a loop whose length cannot be told.
     """
-    return dict(_block(program.statements, paper, {}))
+    return dict(_block(program.statements, paper, {}, values))
 
 
 def _block(
-    statements: Iterable[script.Statement], paper: Paper, values: dict[str, int]
+    statements: Iterable[script.Statement], paper: Paper, values: dict[str, int], counted: frozenset[str]
 ) -> defaultdict[str, Polynomial]:
     found: defaultdict[str, Polynomial] = defaultdict(dict)
     seen: set[str] = set()
@@ -88,15 +106,17 @@ def _block(
                     values[target.name] = number
         inner: dict[str, Polynomial] = {}
         if isinstance(statement, script.For | script.While):
-            inner = _block(statement.body, paper, dict(values))
+            inner = _block(statement.body, paper, dict(values), counted)
             inner = {n: times(c, _length(statement, values)) for n, c in inner.items()}
         elif isinstance(statement, script.If) and any(
-            _block(block, paper, {}) for block in (statement.body, statement.orelse)
+            _block(block, paper, {}, counted) for block in (statement.body, statement.orelse)
         ):
             raise NoCount("a call under a condition")
         loop_test = isinstance(statement, script.While)
         for part in (p for node in script.expressions_of(statement) for p in node.walk()):
-            if not isinstance(part, tree.Call) or not _is_derivative(part, paper) or to_text(part) in seen:
+            if not isinstance(part, tree.Call) or to_text(part) in seen:
+                continue
+            if part.function not in counted and not _is_derivative(part, paper):
                 continue
             if loop_test:
                 raise NoCount("a call in the test of a loop")

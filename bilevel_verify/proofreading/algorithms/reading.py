@@ -11,7 +11,7 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation
 from bilevel_verify.proofreading.algorithms.first_pass import assigned_letters, read_too_early
 from bilevel_verify.proofreading.algorithms.paths import missed_on_paths
-from bilevel_verify.proofreading.algorithms.restarts import idle_loops, kept_counters, stale_entries
+from bilevel_verify.proofreading.algorithms.restarts import idle_loops, kept_counters, stale_entries, twin_counters
 from bilevel_verify.proofreading.algorithms.zones import Zones, whole_letters
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.hapax import script_index
@@ -79,6 +79,9 @@ def algorithm_defects(algorithm: Algorithm) -> Iterator[Defect]:
     for loop in idle_loops(algorithm.program):
         title = "every pass of the loop does the same as the first, so that its test never changes its answer"
         yield _defect(algorithm, "endless", loop.label, title, BREAKS)
+    for twin, one, other in twin_counters(algorithm.program):
+        title = f"{one} and {other} begin together and are stepped together: one of them is never set back"
+        yield _defect(algorithm, "stale", twin.label, title, BREAKS)
     for kept in kept_counters(algorithm.program):
         title = (
             f"the restart sets {kept.entry} again and leaves {kept.counter} as it was; the next pass goes on from there"

@@ -74,6 +74,25 @@ def kept_counters(program: script.Program) -> Iterator[Stale]:
                     break
 
 
+def twin_counters(program: script.Program) -> Iterator[tuple[script.While, str, str]]:
+    """Two counters of a loop that begin with one number and are always stepped together: one is never set back.
+
+    Nobody counts the same passes twice; of two counters one was to begin anew.
+    """
+    start = {t.name: n for s in program.statements if isinstance(s, script.Assign) for t in s.targets
+             if isinstance(t, tree.Letter) and (n := whole(s.value)) is not None}  # fmt: skip
+    for loop in program.statements:
+        if isinstance(loop, script.While):
+            inside = [s for s in script.Program(loop.body, "").walk() if isinstance(s, script.Assign)]
+            moves = {n: [s for s in inside if tree.Letter(n) in s.targets] for n in start}
+            only = sorted(n for n, m in moves.items() if len(m) == 1 and m[0] in loop.body and shift_of(m[0].value, n))
+            for place, one in enumerate(only):
+                for other in only[place + 1 :]:
+                    steps = {shift_of(moves[n][0].value, n) for n in (one, other)}
+                    if start[one] == start[other] and len(steps) == 1:
+                        yield loop, one, other
+
+
 def _indices(node: tree.Node) -> set[str]:
     """Letters of the indices of a formula."""
     entries = (p for p in node.walk() if isinstance(p, tree.Index))

@@ -24,6 +24,7 @@ SECOND = re.compile(
     r"\b(?:otherwise|on the other hand|case (?:2|two|ii|b)|the other case|else)\b|^\s*(?:If|When)\b", re.I
 )
 BOTH = re.compile(r"\btwo (?:cases|kinds|sorts)\b|\b(?:the )?cases cover\b|\bput(?:ting)? together\b", re.I)
+TWO = re.compile(r"\btwo (?:cases|kinds|sorts)\b", re.I)
 TOGETHER = re.compile(r"\b(?:by|from|combining|putting|put|with|in view of)\b", re.I)
 
 
@@ -81,18 +82,20 @@ def _of_lemmas(paper: Paper, table: dict[int, list[tuple[Clause, Case]]]) -> Ite
 
 
 def _without(clause: Clause, one: str, other: str, known: dict[str, list[Passage]], table: Table) -> Iterator[Judged]:
-    """Two lemmas that are said to be two cases, of which one has no case, where a third has the other one."""
+    """Two lemmas that are said to be two cases, of which one has no case, or a third lemma has the other one."""
     cases = {name: [c for _, c in table.get(id(found[0]), ())] for name, found in known.items() if len(found) == 1}
     for bare, cased in ((one, other), (other, one)):
         for case in cases[cased] if not cases[bare] else ():
             thirds = [
                 n for n, found in cases.items() if n not in (one, other) and any(_against(case, c) for c in found)
             ]
-            if thirds:
-                joint, third = f"the cases of {one} and {other}", thirds[0]
-                title = f"{bare} is put together with {cased} as two cases, and has none; {third} has the other one"
+            if thirds or TWO.search(clause.words):
+                joint, third = f"the cases of {one} and {other}", thirds[:1]
+                title = f"{bare} is put together with {cased} as two cases, and has none" + "".join(
+                    f"; {name} has the other one" for name in third
+                )
                 place = clause.formulas[0].place if clause.formulas else f"proof of {clause.passage.of}"
-                shown = ((cased, case.sentence), (third, cases[third][0].sentence))
+                shown = ((cased, case.sentence), *((name, cases[name][0].sentence) for name in third))
                 evidence = tuple(f"{name}: {to_text_of(s)}" for name, s in shown)
                 defect = Defect("citation", place, title, "wording", "", evidence, unit=clause.passage.id)
                 yield Judged("citation", place, joint, "refuted", title, defect)

@@ -39,6 +39,11 @@ ANNOUNCED = re.compile(rf"(?<!to )(?<!to the )(?<!in the )(?<!from the )\b(?:pro
 """Not ``similar to the proof of Theorem 1``."""
 NUMBERED = re.compile(r"\bAssumptions?\s+[A-Z]?\.?\d[\d.]*")
 """An assumption of the paper itself: its formulas are among those of the statement."""
+STANDING = re.compile(
+    r"\b(?:assumptions?|hypothes[ei]s|conditions?)"
+    r"(?:[\s,~]+(?:(?i:assumption|hypothesis|condition|and)\b|[A-Z]?\.?\d[\d.]*|[A-Z]\b))+", re.I
+)  # fmt: skip
+"""Assumptions of the paper that are named, in all their forms."""
 UPPER = (("<",), ("<=",))
 COMPARED = ("<", "<=", ">", ">=")
 ROUNDS = 6
@@ -192,8 +197,8 @@ def _value(sentence: Sentence, frame: Frame, name: str, right: tree.Node, home: 
 
 def _used(passage: Passage, frames: Mapping[str, Frame], spoken: Spoken, homes: Mapping[str, str]) -> Iterator[Judged]:
     """The hypotheses between numbers of every statement that a proof uses, under those of its own statement."""
-    for name in dict.fromkeys([*(n for n in named_in(passage.words) if _leans_on(passage.words, n)),
-                               *(homes[n] for n in _numbers_used(passage.words) if n in homes)]):  # fmt: skip
+    for name in dict.fromkeys([*(n for n in named_in(passage.words) if leans_on(passage.words, n)),
+                               *(homes[n] for n in numbers_used(passage.words) if n in homes)]):  # fmt: skip
         if name == passage.of or name not in frames:
             continue
         for condition in frames[name].own:
@@ -202,12 +207,13 @@ def _used(passage: Passage, frames: Mapping[str, Frame], spoken: Spoken, homes: 
             yield from _condition(passage, frames[passage.of], name, condition, spoken)
 
 
-def _numbers_used(words: str) -> list[str]:
+def numbers_used(words: str) -> list[str]:
     """Numbers of equations that a proof uses."""
     return [n for m in EQUATION.finditer(words) if USES.search(words[: m.start()]) for n in (m["named"] or m["bare"],)]
 
 
-def _leans_on(words: str, name: str) -> bool:
+def leans_on(words: str, name: str) -> bool:
+    """Whether words use a statement, and do not only mention it."""
     kind, _, number = name.partition(" ")
     return any(USES.search(words[: m.start()]) or m.start() < 3
                for m in re.finditer(rf"\b{kind}s?\s+(?:{kind}\s+)?{re.escape(number)}(?![\w.]*\d)", words))  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bilevel_verify.errors import BilevelVerifyError
@@ -35,6 +36,8 @@ BECOMES = re.compile(
     r"|shows?|says?|get|obtain|have)(?: that| to)?\s*(?:\x01\s*(?:,|and)\s*)*\Z",
     re.I,
 )
+AGAIN = re.compile(r"\b(?:and|but|while|whereas) (?:for|with|when|if)\s*\Z", re.I)
+WHEN = re.compile(r"\A\s*(?:when|if|for|with)\s*\Z", re.I)
 BARE = re.compile(r"\b(?:becomes?|reduc\w+ to|simplif\w+ to|speciali[sz]\w+ to|turns? into)\s*\Z", re.I)
 UNLIKE = re.compile(r"\b(?:unlike|whereas|not|cannot|while|except|exclud\w+|but|beyond|only)\b", re.I)
 SUBJECT = re.compile(
@@ -47,6 +50,8 @@ def special_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     ties = ties_of(paper)
     for clause in clauses(paper):
         values = _values(clause, len(clause.formulas))
+        yield from _twice(clause)
+        yield from _without(clause)
         if not values:
             continue
         yield from _ranges(paper, draft, clause, values)
@@ -55,6 +60,33 @@ def special_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
             if sources and BECOMES.search(clause.before(place)):
                 found = list(_formulas(sentence, name, sources, _values(clause, place), ties))
                 yield from found or _meant(paper, sentence, name, sources, _values(clause, place), ties)
+
+
+def _twice(clause: Clause) -> Iterator[Judged]:
+    """``When nu = 1, A is enough, and for nu = 1 more is needed``: one value is set against itself."""
+    said = [(s, e) for i, s in enumerate(clause.formulas) for c in s.chains()
+            if (e := c.equation) is not None and isinstance(e[0], tree.Letter) and not free_letters(e[1])
+            and SETS.search(clause.before(i)) and (not i or AGAIN.search(clause.before(i)))]  # fmt: skip
+    for (_, one), (sentence, other) in pairwise(said):
+        if one == other:
+            yield _wrong(sentence, f"{to_text_of(sentence)} is set against itself in one sentence")
+
+
+def _without(clause: Clause) -> Iterator[Judged]:
+    """``When h = 0, the step is x - gamma grad h(x)``: what is 0 stands in what comes out."""
+    for place, sentence in enumerate(clause.formulas[1:], start=1):
+        for chain in (c for s in clause.formulas[:1] for c in s.chains() if WHEN.search(clause.before(0))):
+            name = chain.equation[0] if chain.equation is not None and tree.is_zero(chain.equation[1]) else None
+            if isinstance(name, tree.Letter) and BECOMES.search(clause.before(place)):
+                for right in (m for c in sentence.chains() for m in c.members[-1:] if len(c.members) > 1):
+                    gone = {name.name, *(f"grad_{v}{name.name}" for v in ("", "x_", "y_"))}
+                    if gone & (tree.letters(right) | tree.functions(right)):
+                        yield _wrong(sentence, f"{name.name} is 0 here, and stands in {to_text_of(sentence)}")
+
+
+def _wrong(sentence: Sentence, title: str) -> Judged:
+    defect = Defect("citation", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
+    return Judged("citation", sentence.place, title, "refuted", title, defect)
 
 
 def _meant(

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bilevel_verify.language import tree
+from bilevel_verify.proofreading.counted.tables import rows_of
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import exponents_differ, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses, numbered_in
 from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, inverse
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
-from bilevel_verify.proofreading.joints.tables import rows_of
 from bilevel_verify.proofreading.joints.ties import letters_of, over
 from bilevel_verify.proofreading.source import Paper, Sentence
 
