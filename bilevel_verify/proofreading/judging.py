@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -54,11 +55,19 @@ OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     supposed_joints, loose_joints,
     link_joints, instanced_joints, narrow_joints, cited_joints,
 )  # fmt: skip
+HYPOTHESIS = re.compile(r" needs (?P<needs>.+)\Z|\A(?P<used>.+), used in the proof of ", re.S)
+"""How the joints of :mod:`.joints.parameters` and :mod:`.promises.supposed` name a hypothesis."""
 
 
 def judged_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
-    """Every joint that was found, in the order of the kinds."""
+    """Every joint that was found, in the order of the kinds; a hypothesis that two rules miss at one place, once."""
+    missed: set[tuple[str, str]] = set()
     for of_words in OF_WORDS:
         yield from of_words(paper)
     for of_scopes in OF_SCOPES:
-        yield from of_scopes(paper, draft)
+        for joint in of_scopes(paper, draft):
+            subject = HYPOTHESIS.search(joint.joint) if joint.kind == "premise" and joint.verdict == "refuted" else None
+            key = (joint.place, subject["needs"] or subject["used"]) if subject else ("", "")
+            if not subject or key not in missed:
+                missed.add(key)
+                yield joint

@@ -70,7 +70,10 @@ JOINTS = {
     ),
     "an order put in": (
         "citation",
-        r"Lemma 2. Substituting $\eta=\mathcal{O}(L^{-\nu})$ into (2), we have"
+        "what is known.\n\n"
+        r"**Lemma 4.** Let $\eta=\mathcal{O}(L^{-\nu})$. Then all is well."
+        "\n\n*Proof.* "
+        r"Substituting $\eta=\mathcal{O}(L^{-\nu})$ into (2), we have"
         r" $$N\le\mathcal{O}(\Delta L^{%s}\epsilon^{-2}).$$",
         r"\nu",
         r"-\nu",

@@ -86,9 +86,6 @@ SLIPS: dict[str, tuple[Rule, str, str, str, str]] = {
     "an amount that a relation does not give": (
         SUPPOSED, "epochs.md", "there are at most $50", "there are at most $25", "nothing that is said gives",
     ),
-    "an order that is put in": (
-        SUPPOSED, "epochs.md", r"If $L=\mathcal{O}(\kappa^3)$ and $\Delta$", r"If $\Delta$", "puts in",
-    ),
     "a factor that nothing bounds": (
         SUPPOSED, "nested-ascent.md",
         " and\n$I=\\left\\lceil 2\\kappa\\log\\frac{2\\ell R}{\\epsilon}\\right\\rceil$", "", "bounds I",

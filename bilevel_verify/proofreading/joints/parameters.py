@@ -44,6 +44,11 @@ STANDING = re.compile(
     r"(?:[\s,~]+(?:(?i:assumption|hypothesis|condition|and)\b|[A-Z]?\.?\d[\d.]*|[A-Z]\b))+", re.I
 )  # fmt: skip
 """Assumptions of the paper that are named, in all their forms."""
+ALIKE = re.compile(
+    r"\b(?:(?:as in|as for|like|similar\w*|analog\w*|same way|argument|idea|along the lines)\b[^.;\x01]{0,40}"
+    r"|proof of |prove )\Z", re.I
+)  # fmt: skip
+"""What makes an analogy of a statement that is named."""
 UPPER = (("<",), ("<=",))
 COMPARED = ("<", "<=", ">", ">=")
 ROUNDS = 6
@@ -213,9 +218,9 @@ def numbers_used(words: str) -> list[str]:
 
 
 def leans_on(words: str, name: str) -> bool:
-    """Whether words use a statement, and do not only mention it."""
+    """Whether words use a statement, and do not only mention it or argue as in its proof."""
     kind, _, number = name.partition(" ")
-    return any(USES.search(words[: m.start()]) or m.start() < 3
+    return any((USES.search(words[: m.start()]) or m.start() < 3) and not ALIKE.search(words[: m.start()])
                for m in re.finditer(rf"\b{kind}s?\s+(?:{kind}\s+)?{re.escape(number)}(?![\w.]*\d)", words))  # fmt: skip
 
 

@@ -8,6 +8,7 @@ in an assumption or in the text; a constant that is printed there in a formula w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -28,13 +29,18 @@ from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentenc
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
 
+CASE = re.compile(
+    r"\b(?:if|when(?:ever)?|case|suppose|assume|unless|until|while|as long as|either|or|where|with|whose|contradiction)"
+    r"(?:\s+(?:that|also|not|moreover|,))*\s*\Z", re.I
+)  # fmt: skip
+
 
 def loose_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Steps of proofs that end with a product, and hypotheses of what they cite, about a constant tied to nothing."""
     for name, home in paper.stated.items():
         for proof in own_proofs(paper, name):
             around = _around(paper, home, proof)
-            steps = [(s, left, right) for s in proof.formulas for left, right in _steps(s)]
+            steps = [(s, left, right) for s in proof.formulas if not _is_case(s) for left, right in _steps(s)]
             found = {n for _, left, right in steps for n in _factors(left, right)}
             loose = {n for n in found if _is_loose(n, around, proof)}
             yield from _of_cited(paper, home, proof, around)
@@ -61,6 +67,11 @@ def _of_cited(paper: Paper, home: Passage, proof: Passage, around: list[Sentence
                 bare = isinstance(right, tree.Letter) and right.name in mine and "norm" in to_text(left)
                 if bare and right.name not in tree.letters(left) and _is_loose(right.name, rest, proof):  # type: ignore[attr-defined]
                     yield _judged(home, sentence, left, right, right.name)  # type: ignore[attr-defined]
+
+
+def _is_case(sentence: Sentence) -> bool:
+    """Whether a formula is what a case or an assumption begins with, and no step."""
+    return CASE.search(sentence.before) is not None
 
 
 def _around(paper: Paper, home: Passage, proof: Passage) -> list[Sentence]:

@@ -51,7 +51,7 @@ def special_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     for clause in clauses(paper):
         values = _values(clause, len(clause.formulas))
         yield from _twice(clause)
-        yield from _without(clause)
+        yield from _without(paper, clause)
         if not values:
             continue
         yield from _ranges(paper, draft, clause, values)
@@ -72,12 +72,16 @@ def _twice(clause: Clause) -> Iterator[Judged]:
             yield _wrong(sentence, f"{to_text_of(sentence)} is set against itself in one sentence")
 
 
-def _without(clause: Clause) -> Iterator[Judged]:
-    """``When h = 0, the step is x - gamma grad h(x)``: what is 0 stands in what comes out."""
+def _without(paper: Paper, clause: Clause) -> Iterator[Judged]:
+    """``When h = 0, the step is x - gamma grad h(x)``: a function or size that is 0 stands in what comes out.
+
+    An index is left alone: ``when k = 0`` a formula may keep its k.
+    """
     for place, sentence in enumerate(clause.formulas[1:], start=1):
         for chain in (c for s in clause.formulas[:1] for c in s.chains() if WHEN.search(clause.before(0))):
             name = chain.equation[0] if chain.equation is not None and tree.is_zero(chain.equation[1]) else None
-            if isinstance(name, tree.Letter) and BECOMES.search(clause.before(place)):
+            counts = paper.notation.indices
+            if isinstance(name, tree.Letter) and name.name not in counts and BECOMES.search(clause.before(place)):
                 for right in (m for c in sentence.chains() for m in c.members[-1:] if len(c.members) > 1):
                     gone = {name.name, *(f"grad_{v}{name.name}" for v in ("", "x_", "y_"))}
                     if gone & (tree.letters(right) | tree.functions(right)):

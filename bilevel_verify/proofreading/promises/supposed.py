@@ -52,7 +52,6 @@ def supposed_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
             yield from _of_proof(paper, said, home, parts.get(id(proof), []))
             yield from _of_cited(draft, paper, home, proof)
             yield from _unbounded(said, home)
-            yield from _orders(paper, home, parts.get(id(proof), []))
             yield from _of_start(said_of(draft, paper, home, proof, alone=True), home)
 
 
@@ -133,23 +132,6 @@ def _unbounded(said: Said, home: Passage) -> Iterator[Judged]:
             title = f"{home.name} counts {to_text(count[0])}, and nothing that is said bounds {letter}"
             defect = Defect("premise", other.place, title, "breaks the statement", other.latex, unit=other.unit)
             yield Judged("premise", other.place, title, "refuted", "the factor may be as large as one likes", defect)
-
-
-def _orders(paper: Paper, home: Passage, parts: list[Clause]) -> Iterator[Judged]:
-    """``Substituting L = O(kappa^3)``: an order of a letter that is put in, and that no other passage gives."""
-    for clause in parts:
-        for place, sentence in enumerate(clause.formulas):
-            for left, right in (c.equation for c in sentence.chains() if c.equation is not None):
-                order = isinstance(right, tree.Call) and right.function in ORDERS and isinstance(left, tree.Letter)
-                if order and VALUE.search(clause.before(place)):
-                    others = (s for p in paper.passages if p is not clause.passage for s in p.formulas)
-                    if not any(c.equation == (left, right) for s in others for c in s.chains()):
-                        title = (
-                            f"the proof of {home.name} puts in {to_text_of(sentence)}, which nothing that is said gives"
-                        )
-                        defect = Defect("premise", sentence.place, title, "breaks the statement", sentence.latex,
-                                        unit=sentence.unit)  # fmt: skip
-                        yield Judged("premise", sentence.place, title, "refuted", "it stands nowhere else", defect)
 
 
 def _of_start(said: Said, home: Passage) -> Iterator[Judged]:
