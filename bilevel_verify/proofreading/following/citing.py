@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 SPEAKS = re.compile(r"\b(?:similar\w*|analog\w*|same way|as in|like|proof of|instead|compare\w*|induction)\b", re.I)
 LIKE = re.compile(r"\b(?:similar\w*|analog\w*|same way|proof of|instead)\b", re.I)
 MOST_OTHERS, MOST_LINKS, MOST_NODES = 6, 5, 140
-MOST_QUESTIONS, GENERAL = 120, 20
-"""Questions about one paper, some ten seconds: what is left over then stays undecided. A question with so many premises
-for all points counts twice, then by their square.
+MOST_QUESTIONS, MOST_OF_BOUNDS, GENERAL = 120, 40, 20
+"""Questions about one paper, and of what is left the ones about bounds: some five seconds. What is left then
+stays undecided. A question with so many premises for all points counts twice, then by their square.
 """
 GIVES = re.compile(
     r"\b(?:gives?|yields?|proves?|is|get|obtain)\s+(?:the\s+(?:lemma|theorem|corollary|proposition|claim|result)\b|\((\d+[a-z]?)\))"
@@ -65,7 +65,8 @@ def cited_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
                 found = list(step.judged())
                 yield from found
                 open_ += [] if any(j.verdict == "refuted" for j in found) else [step]
-    for step in open_:  # with the questions that are left over
+    budget.left = min(budget.left, MOST_OF_BOUNDS)
+    for step in open_:
         yield from step.sharper()
 
 
