@@ -40,6 +40,10 @@ def read_markdown_source(path: Path) -> Document:
     return Document(title[1].strip() if title else path.stem, text, tuple(units), {}, tuple(scan.remarks))
 
 
+QED = re.compile(r"(?:[∎□■◻◼]|\$\\(?:black)?[Ss]quare\$|\$\\(?:Box|qed)\$|\bQ\.E\.D\.)[ \t]*(?=\n[ \t]*\n|\n?\Z)")
+"""The sign at the end of a proof: what stands in the paragraphs behind it is text again."""
+
+
 class _Walk:
     def __init__(self, text: Text, scan: Scan) -> None:
         self.text, self.scan = text, scan
@@ -104,6 +108,8 @@ class _Walk:
             stop = self._statement_end(start, end)
         elif unit.kind == "algorithm":
             stop = self._algorithm_end(start, end)
+        elif unit.kind == "proof" and (mark := QED.search(self.text.text, start, end)) is not None:
+            stop = mark.end()
         unit.parts = list(self.scan.parts(start, stop))
         if unit.parts or unit.is_statement:
             self.found.append(unit)

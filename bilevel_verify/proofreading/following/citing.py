@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 SPEAKS = re.compile(r"\b(?:similar\w*|analog\w*|same way|as in|like|proof of|instead|compare\w*|induction)\b", re.I)
 LIKE = re.compile(r"\b(?:similar\w*|analog\w*|same way|proof of|instead)\b", re.I)
+NEXT = "_plus"
+"""``x^+`` is made of ``x``: what is said of it is not said of all points."""
 MOST_OTHERS, MOST_LINKS, MOST_NODES = 6, 5, 140
 MOST_QUESTIONS, MOST_OF_BOUNDS, GENERAL = 120, 40, 20
 """Questions about one paper, and of what is left the ones about bounds: some five seconds. What is left then
@@ -248,6 +250,7 @@ class _Step:
             if f"({k})" not in rest | {name}
             and k not in named
             and about & set().union(*(subjects(node) for node in s.nodes()))
+            and not any(n.endswith(NEXT) for node in s.nodes() for n in tree.letters(node))
         ]
         return found[::-1][:MOST_OTHERS]
 

@@ -24,7 +24,7 @@ from bilevel_verify.proofreading.joints.clauses import clauses
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.parameters import INHERITS, is_sign
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
-from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def narrow_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
                         tied = any(about == free_letters(c) and not is_sign(c) for c in found[id(home)].where)
                         if relation.word in (*UPPER, *LOWER, *EQUAL) and _between_numbers(left, right, tied):
                             link = (left, relation.word, right)
-                            yield from _judged(found[id(home)], home, sentence, link, list(_others(paper, found, home)))
+                            scene = _with_text(paper, found, found[id(home)], about)
+                            yield from _judged(scene, home, sentence, link, list(_others(paper, found, home)))
             elif sentence.read.formula.kind == "display" and id(clause.passage) in found:
                 yield from _display(_real(found[id(clause.passage)]), found[id(home)], home, sentence)
 
@@ -70,6 +71,13 @@ def _between_numbers(left: tree.Node, right: tree.Node, tied: bool) -> bool:
         return False
     sides = [side for side in (left, right) if free_letters(side)]
     return bool(sides) and (tied or not any(isinstance(side, tree.Letter) for side in (left, right)))
+
+
+def _with_text(paper: Paper, found: dict[int, Scene], scene: Scene, letters: set[str]) -> Scene:
+    """A scene with what the text between the statements says of some letters: it may be said once, for all."""
+    texts = [found[id(p)] for p in paper.passages if p.kind not in (*PROMISES, "proof") and id(p) in found]
+    more = [c for text in texts for c in text.where if c not in scene.where and free_letters(c) & letters]
+    return replace(scene, where=(*scene.where, *dict.fromkeys(more)))
 
 
 def _others(paper: Paper, found: dict[int, Scene], home: Passage) -> Iterator[tuple[str, Scene]]:

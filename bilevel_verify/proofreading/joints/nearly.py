@@ -21,6 +21,7 @@ from bilevel_verify.latex import Notation
 from bilevel_verify.manuscript.opaque import kind_in
 from bilevel_verify.manuscript.proofs import polynomials
 from bilevel_verify.manuscript.proofs.forms import Forms
+from bilevel_verify.manuscript.proofs.said import tidy
 from bilevel_verify.manuscript.proofs.words import Linear, added
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import shown
@@ -28,7 +29,7 @@ from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.joints.quoting import fitted, renamed, shifted
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import Paper, Sentence
-from bilevel_verify.theorems.rewrite import moved_limit, rebuild, with_child
+from bilevel_verify.theorems.rewrite import moved_limit, rebuild, substitute, with_child
 
 EQUAL = ("==", ":=", "<-")
 MOST_REST = 12
@@ -110,7 +111,7 @@ def _judged(paper: Paper, sentence: Sentence, left: tree.Node, right: tree.Node,
         for changed, what in _changes(side, other, step.names)
         if step.closed_by(changed, first)
     ]
-    if not found or any(_said_equal(paper, a, b) for a, b in found):
+    if not found or any(_said_equal(paper, a, b) or _adds_nothing(a, b) for a, b in found):
         return
     printed, meant = (to_text(n) for n in found[0])
     title = f"the two sides are not equal; with {meant} in the place of {printed} they are"
@@ -143,8 +144,12 @@ def _plain(node: tree.Node) -> bool:
 def equations(paper: Paper) -> list[Rule]:
     """Entries of sequences that the paper sets equal to a formula."""
     found: dict[Rule, None] = {}
+    proofs = {id(s) for p in paper.passages if p.kind == "proof" for s in p.formulas}
     for sentence in paper.sentences:
+        told = id(sentence) in proofs and sentence.read.formula.kind == "inline"  # "if it is accepted, then a_k = b_k"
         for chain in sentence.chains():
+            if told and isinstance(chain.members[-1], tree.Index):
+                continue
             if len(chain.members) == 2 and chain.relations and chain.relations[0].word in EQUAL and not chain.continues:
                 left, right = chain.members
                 if isinstance(left, tree.Index) and not isinstance(right, tree.Number | tree.Letter):
@@ -250,6 +255,23 @@ def neighbours(index: tree.Node, steps: tuple[int, ...] = (1, -1), least: float 
     if len(letters) == 1 and (shift := shift_of(index, name := next(iter(letters)))) is not None:
         for by in steps:
             yield shifted(tree.Letter(name), Fraction(shift + by))
+
+
+def _adds_nothing(printed: tree.Node, meant: tree.Node) -> bool:
+    """Whether a sum with an end moved by one has one more term that is 0, so that it is the printed one."""
+    if not isinstance(printed, tree.Call) or not isinstance(meant, tree.Call) or printed.function != "sum":
+        return False
+    one, two = binder(printed), binder(meant)
+    if one is None or two is None:
+        return False
+    ends = [end for a, b in ((one[1], two[1]), (one[2], two[2])) if a != b for end in (a, b)]
+    for end in ends:
+        try:
+            if not form_of(tidy(substitute(printed.arguments[0], {one[0]: end}))).terms:
+                return True
+        except Formless:
+            continue
+    return False
 
 
 def _said_equal(paper: Paper, one: tree.Node, other: tree.Node) -> bool:

@@ -33,7 +33,7 @@ USES = re.compile(
     r"\b(?:by|from|using|uses?|apply(?:ing)?|invok\w+|with|due to|combining|and|of|sum|summing|into|recall)\s*\Z", re.I
 )
 INHERITS = re.compile(
-    r"\b(?:conditions?|settings?|parameters?|assumptions?|hypothes[ei]s|same|choices?|notation)\b", re.I
+    r"\b(?:conditions?|settings?|situation|parameters?|assumptions?|hypothes[ei]s|same|choices?|notation|as in)\b", re.I
 )
 ANNOUNCED = re.compile(rf"(?<!to )(?<!to the )(?<!in the )(?<!from the )\b(?:proofs? of|prove) {PROMISED}")
 """Not ``similar to the proof of Theorem 1``."""

@@ -16,6 +16,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS, VECTOR
 
 WORD = re.compile(r"\\(?:operatorname|mathrm)\{")
 SCRIPT = re.compile(r"[A-Za-z]+_([a-z])(?:_\d+)?")
+DOTS = re.compile(r"\\(?:[lcd]?dots)\b|\.\.\.")
 OFTEN = 3
 """Formulas in which a letter with an index for a script stands before it counts as an entry of a sequence."""
 OTHERS = frozenset({"_", "dots", "oo"})
@@ -51,7 +52,7 @@ def letter_defects(paper: Paper) -> Iterator[Defect]:
 def _strange_index(paper: Paper, name: str, sentence: Sentence, often: Mapping[str, int]) -> Defect | None:
     """``x_n`` beside a sequence ``x_k``, where no other formula and no word has the letter n."""
     entry, index = paper.notation.by_name.get((name, "letter")), script_index(name)
-    if entry is None or not index:
+    if entry is None or not index or index not in entry.display.partition("_")[2]:  # ``w_*`` has no letter
         return None
     base = name.partition("_")[0]
     mates = any(e.role == "sequence" for e in paper.notation.by_symbol.get(entry.atom.symbol, ()))
@@ -59,6 +60,8 @@ def _strange_index(paper: Paper, name: str, sentence: Sentence, often: Mapping[s
         return None
     alone = re.compile(rf"(?<![A-Za-z\\]){index}(?![A-Za-z])")
     if any(alone.search(s.latex) or alone.search(s.before) for s in paper.sentences if s is not sentence):
+        return None
+    if DOTS.search(sentence.latex):  # ``c_0, ..., c_n``: n is their number
         return None
     title = f"the index {index} of {entry.display} stands nowhere else in the paper"
     grade = "breaks the statement" if sentence.read.formula.kind == "algorithm-line" else "local slip"
@@ -80,12 +83,20 @@ def _introduced(name: str, sentence: Sentence) -> bool:
         for place, member in enumerate(chain.members):
             if any(isinstance(p, tree.Call) and name in bound_by(p) for p in member.walk()):
                 return True
+            if place + 1 < len(chain.members) and _is_size(member, name):  # ``||tau|| <= B``: what it is
+                return True
             word = chain.relations[place].word if place < len(chain.relations) else ""
             if word in INTRODUCING and name in _named(member):
                 return True
         if chain.word in ("where", "label"):
             return True
     return False
+
+
+def _is_size(node: tree.Node, name: str) -> bool:
+    """Whether a member is the absolute value or norm of the letter alone, or of a value of it."""
+    sized = isinstance(node, tree.Call) and node.function in ("abs", "norm") and len(node.arguments) == 1
+    return sized and name in _named(node.arguments[0])  # type: ignore[attr-defined]
 
 
 def _named(node: tree.Node) -> set[str]:

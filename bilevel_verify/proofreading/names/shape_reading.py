@@ -120,7 +120,7 @@ class ShapeReader:
                 self._space(left, other)
             elif left is None or right is None or tree.is_zero(one) or tree.is_zero(other):
                 continue
-            elif word in EQUAL:
+            elif word in EQUAL and not _names(one, other):
                 self.same(left, right, "the two sides of an equation")
             elif word in ORDERED and (left.kind == "scalar") != (right.kind == "scalar"):
                 raise Conflict(f"{MIXED[left.kind]} is compared with {MIXED[right.kind]}")
@@ -360,3 +360,9 @@ class ShapeReader:
         if kind == "matrix":
             return Shape("matrix", tuple(self.sizes.symbol(f"{name}()", side, self.world.known) for side in (0, 1)))
         return None
+
+
+def _names(one: tree.Node, other: tree.Node) -> bool:
+    """Whether an equation only names: ``v = U_n`` says what v is, and the e of ``e_k = x_k - x^*`` is no number."""
+    bare = all(isinstance(side, tree.Letter | tree.Index) for side in (one, other))
+    return bare or any(isinstance(side, tree.Index) and side.base == "e" for side in (one, other))

@@ -55,6 +55,10 @@ def _target(paper: Paper, clause: Clause, end: int) -> Sentence | None:
     named = GIVES.search(clause.words, end)
     if named is not None and "\x01" not in clause.words[end : named.start()]:
         return paper.numbered.get(named["number"])
+    if named is None and "\x01" in clause.words[end:]:  # what comes out may stand in the sentence itself
+        inline = clause.formulas[clause.words[:end].count("\x01")]
+        if inline.read.formula.kind != "display" and any(c.relations for c in inline.chains()):
+            return None
     last = clause.formulas[-1].read.formula.n if clause.formulas else 0
     here = [s for s in clause.passage.formulas if s.read.formula.n >= min(last, _first(clause, end))]
     return next((s for s in here if s.read.formula.kind == "display"), None)

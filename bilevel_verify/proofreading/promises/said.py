@@ -132,7 +132,10 @@ def _standing(passage: Passage, home: Passage) -> Iterator[Sentence]:
     """The formulas of a passage but for what the statement itself promises and for special cases in the text."""
     pieces = passage.words.split(HOLE)
     for n, sentence in enumerate(supposed_in(passage) if passage is home else passage.formulas):
-        if passage.kind != "text" or SPECIAL.search(pieces[n]) is None:
+        value = any(
+            c.equation is not None for c in sentence.chains()
+        )  # "with nu = 1" is a case, "with eta <= 1/L" holds
+        if passage.kind != "text" or not value or SPECIAL.search(pieces[n]) is None:
             yield sentence
 
 

@@ -139,12 +139,16 @@ def _of_start(said: Said, home: Passage) -> Iterator[Judged]:
     supposed = supposed_in(home)
     if any(to_text(r).endswith(">= 1") for s in supposed for r in relations_of(s, False)):
         return
+    fixed = {r.operands[0] for s in home.formulas for r in relations_of(s, False) if r.operators == ("==",)}
     for sentence in (s for s in home.formulas if s not in supposed):
         for relation in relations_of(sentence, False):
             entry, bound = relation.operands
             if isinstance(entry, tree.Letter) and (found := ENTRY.fullmatch(entry.name)) and found["index"] != "0":
                 first = f"{found['base']}[0]"
-                if first in said.known and found["index"] not in tree.letters(bound):
+                if tree.Letter(found["index"]) in fixed:  # said of one index
+                    continue
+                beside = any("[" in name for name in tree.letters(bound))  # another sequence has a first entry, too
+                if first in said.known and found["index"] not in tree.letters(bound) and not beside:
                     start = tree.Compare((tree.Letter(first), bound), relation.operators)
                     yield from _judged(said, home, sentence, start)
 
@@ -185,6 +189,9 @@ def _names(relation: tree.Compare, before: str) -> bool:
 def _judged(
     said: Said, home: Passage, sentence: Sentence | None, relation: tree.Compare, cited: str = "", amount: bool = False
 ) -> Iterator[Judged]:
+    entries = [ENTRY.fullmatch(side.name) for side in relation.operands if isinstance(side, tree.Letter)]
+    if len(entries) == 2 and all(entries) and len({e["base"] for e in entries if e}) == 1:
+        return  # that a sequence does not decrease may be said in words
     point = failing(said, relation, amount)
     if point is None:
         return

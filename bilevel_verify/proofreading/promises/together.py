@@ -80,7 +80,7 @@ def _conditions(draft: Draft, number: int) -> list[tree.Compare]:
     """Hypotheses, definitions and ranges of one statement, those of the paper as a whole for its letters."""
     frame = frame_of(draft, number)
     scope = draft.scopes.of(number)
-    found = [c for c in frame.where if isinstance(c, tree.Compare)]
+    found = [c for c in frame.where if isinstance(c, tree.Compare) and not _at_zero(c)]
     found += [tree.Compare((tree.Letter(n), v), ("==",)) for n, v in frame.define.items()]
     names = set().union(*(free_letters(c) for c in found)) - NUMBERS if found else set()
     ranges: dict[str, Range] = {n: r for n, r in {**draft.scopes.standing, **scope.ranges}.items() if n in names}
@@ -89,6 +89,11 @@ def _conditions(draft: Draft, number: int) -> list[tree.Compare]:
             if end is not None:
                 found.append(tree.Compare((tree.Letter(name), end[0]), (ops[end[1]],)))
     return list(dict.fromkeys(found))
+
+
+def _at_zero(node: tree.Node) -> bool:
+    """Whether a product has the factor 0, which nobody writes: ``P(0)`` is a value of an undeclared function."""
+    return any(isinstance(p, tree.Multiply) and any(map(tree.is_zero, p.factors)) for p in node.walk())
 
 
 def _point(conditions: list[tree.Compare], letters: list[str]) -> Mapping[str, Fraction] | None:

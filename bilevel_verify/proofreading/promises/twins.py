@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
 from itertools import combinations
@@ -30,8 +31,11 @@ def twin_defects(paper: Paper) -> Iterator[Defect]:
     yield from _tests(paper)
     for (left, _), places in table.items():
         seen: set[frozenset[tree.Node]] = set()
+        often = Counter(right for _, right, _ in places)
         for one, other in combinations(places, 2):
             pair = frozenset({one[1], other[1]})
+            if often[other[1]] > 1:  # it is said again: there are two values
+                continue
             if len(pair) == 2 and pair not in seen and one[0] is not other[0]:
                 found = list(_judged(left, one, other))
                 seen |= {pair} if found else set()

@@ -119,7 +119,9 @@ def _ratio(one: dict[Monomial, Fraction], other: dict[Monomial, Fraction]) -> Fr
 
 
 def _summed(paper: Paper, shown: Sentence, cited: Sentence) -> Iterator[Judged]:
-    first = next(shown.nodes())
+    first = next(shown.nodes(), None)
+    if first is None:  # a display that was not read
+        return
     bodies = [p.arguments[0] for p in first.walk() if isinstance(p, tree.Call) and p.function == "sum" and binder(p)]
     needed = set().union(*(subjects(body) for body in bodies if _has_entry(body)))
     number = cited.read.formula.number
