@@ -64,6 +64,12 @@ def put_in(paper: Paper, node: tree.Node, facts: Sequence[Bounded]) -> tree.Node
     return rebuild(node, lambda part: put_in(paper, part, facts))
 
 
+def met(paper: Paper, node: tree.Node, fact: Bounded) -> set[tree.Node]:
+    """The parts of a formula for which a fact would be put in."""
+    turned = list(_turned(fact.left))
+    return {p for p in node.walk() for t in turned if type(t) is type(p) and fitted(paper, t, p) is not None}
+
+
 def _turned(node: tree.Node) -> Iterator[tree.Node]:
     yield node
     match node:

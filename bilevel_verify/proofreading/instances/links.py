@@ -6,6 +6,7 @@ factor, sign, exponent or index makes them hold on all. A step that such a chang
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -18,7 +19,7 @@ from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.instances.drawing import SPREADS, Instance, Unknown
 from bilevel_verify.proofreading.instances.edits import NAMES, Edit, edits
 from bilevel_verify.proofreading.instances.entries import as_entries, lettered
-from bilevel_verify.proofreading.instances.known import known_before, put_in
+from bilevel_verify.proofreading.instances.known import known_before, met, put_in
 from bilevel_verify.proofreading.instances.scenes import LOWER, UPPER, Rules, Scene, scenes
 from bilevel_verify.proofreading.joints.carrying import Bounded, bounds_of
 from bilevel_verify.proofreading.joints.judged import Judged
@@ -37,6 +38,8 @@ SMALL = 1e-9
 MOST_NODES = 170
 MOST_EDITS = 400
 LEAST_TERMS, LEAST_NODES = 3, 12
+CITES = re.compile(r"\(\d+[a-z]?\)|\b(?:holds?|hypothesis|assum\w+|suppose\w*|Lemma|Theorem|Corollary|Proposition)\b")
+"""What a second bound of one quantity may rest on besides the first."""
 HOLDS, FAILS, UNCLEAR = "holds", "fails", "unclear"
 Step: TypeAlias = tuple[tree.Node, str, tree.Node]
 
@@ -56,7 +59,7 @@ def link_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
             if sentence.read.formula.kind != "display":
                 continue
             bounds = bounds_of(sentence)[-1:]
-            for one in bounds if passage.kind == "proof" else ():
+            for one in bounds if passage.kind == "proof" and not CITES.search(sentence.before) else ():
                 for other in before:
                     if other.left == one.left and other.op == one.op and other.op not in EQUAL:
                         step = (other.right, one.op, one.right)
@@ -155,7 +158,8 @@ def _put_in(paper: Paper, scene: Scene, sentence: Sentence, step: Step) -> Itera
     facts = known_before(paper, scene.passage, sentence.read.formula.n, lettered(paper))
     left, op, right = step
     bounded = op not in EQUAL and any(len(chain.members) > 2 for chain in sentence.chains())  # else: a citation's
-    for chosen in ([f for f in facts if f.op in EQUAL], facts if bounded else []):
+    once = [f for f in facts if f.op in EQUAL or len(met(paper, left, f) | met(paper, right, f)) < 2]  # not two at once
+    for chosen in ([f for f in facts if f.op in EQUAL], once if bounded else []):
         if chosen:
             yield put_in(paper, left, chosen), op, put_in(paper, right, chosen)
 

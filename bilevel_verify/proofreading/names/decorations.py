@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from bilevel_verify.language import to_text, tree
+from bilevel_verify.language import parse, to_text, tree
 from bilevel_verify.latex import Notation
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.proofreading.defect import Defect
@@ -25,7 +25,19 @@ def decoration_defects(paper: Paper) -> Iterator[Defect]:
         for chain in sentence.chains():
             for left, relation, right in chain.links():
                 if relation.word in ("==", "<=", ">=", "<", ">"):
-                    yield from _between(left, right, bare, sentence)
+                    yield from (d for d in _between(left, right, bare, sentence) if not _defined(paper, d.evidence))
+
+
+def _defined(paper: Paper, terms: tuple[str, ...]) -> bool:
+    """Whether the paper gives the decorated letter by the plain one, ``\\hat b = b + e``: the chain may put it in."""
+    texts = {part: {to_text(p) for p in parse(part).walk()} for part in terms}
+    for sentence in paper.sentences:
+        for left, right in (c.equation for c in sentence.chains() if c.equation is not None):
+            if isinstance(left, tree.Letter | tree.Index) and any(to_text(left) in named for named in texts.values()):
+                other = next((named for part, named in texts.items() if to_text(left) not in named), set())
+                if other & {to_text(p) for p in right.walk()}:
+                    return True
+    return False
 
 
 def cores(notation: Notation) -> dict[str, str]:
@@ -59,19 +71,16 @@ def _between(left: tree.Node, right: tree.Node, bare: dict[str, str], sentence: 
         if len(partners) != 1 or partners[0] in ours or not _decorated(term, bare):
             continue
         one, other = to_text(term), to_text(partners[0])
-        if _elsewhere(left, right, term, partners[0], bare):
+        if _elsewhere(left, term, partners[0]):
             continue
         title = f"the term {one} of one line is {other} in the next"
         yield Defect("decoration", sentence.place, title, "local slip", sentence.latex, (one, other),
                      f"decoration {one} {other}", sentence.unit)  # fmt: skip
 
 
-def _elsewhere(left: tree.Node, right: tree.Node, one: tree.Node, other: tree.Node, bare: dict[str, str]) -> bool:
-    """Whether the step is about the decorated symbols themselves: other terms of the two members have them too."""
-    mine, yours = tree.letters(one) - tree.letters(other), tree.letters(other) - tree.letters(one)
-    count_left = sum(bool(tree.letters(t) & mine) for t in _terms(left))
-    count_right = sum(bool(tree.letters(t) & yours) for t in _terms(right))
-    return not (mine or yours) or (count_left == 1 and count_right == 1 and len(_terms(left)) == 1)
+def _elsewhere(left: tree.Node, one: tree.Node, other: tree.Node) -> bool:
+    """Whether the step is about the decorated symbols themselves: one side is what they make, ``f(x') <= f(x) - c``."""
+    return tree.letters(one) == tree.letters(other) or len(_terms(left)) == 1
 
 
 def _terms(node: tree.Node) -> list[tree.Node]:

@@ -16,6 +16,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS, VECTOR
 
 WORD = re.compile(r"\\(?:operatorname|mathrm)\{")
 SCRIPT = re.compile(r"[A-Za-z]+_([a-z])(?:_\d+)?")
+TRANSPOSED = re.compile(r"\^\{?T(?![a-z])")
 DOTS = re.compile(r"\\(?:[lcd]?dots)\b|\.\.\.")
 OFTEN = 3
 """Formulas in which a letter with an index for a script stands before it counts as an entry of a sequence."""
@@ -37,6 +38,8 @@ def letter_defects(paper: Paper) -> Iterator[Defect]:
     often = Counter({name: len(found) for name, found in places.items()})
     for name, found in places.items():
         sentence = found[0]
+        if name == "T" and TRANSPOSED.search(paper.text):
+            continue
         if len(found) > 1 or name in NUMBERS | OTHERS | paper.notation.indices or _introduced(name, sentence):
             continue
         if stranger := _strange_index(paper, name, sentence, often):

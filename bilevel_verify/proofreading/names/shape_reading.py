@@ -120,6 +120,8 @@ class ShapeReader:
                 self._space(left, other)
             elif left is None or right is None or tree.is_zero(one) or tree.is_zero(other):
                 continue
+            elif _has_euler(one) or _has_euler(other):
+                continue
             elif word in EQUAL and not _names(one, other):
                 self.same(left, right, "the two sides of an equation")
             elif word in ORDERED and (left.kind == "scalar") != (right.kind == "scalar"):
@@ -362,7 +364,13 @@ class ShapeReader:
         return None
 
 
+def _has_euler(node: tree.Node) -> bool:
+    """Whether e stands in it, to a power or as a letter with scripts: Euler's number, or an error ``e_k``."""
+    powers = (p.base for p in node.walk() if isinstance(p, tree.Power))
+    entries = (p for p in node.walk() if isinstance(p, tree.Index))
+    return tree.Letter("e") in powers or any(p.base == "e" for p in entries)
+
+
 def _names(one: tree.Node, other: tree.Node) -> bool:
-    """Whether an equation only names: ``v = U_n`` says what v is, and the e of ``e_k = x_k - x^*`` is no number."""
-    bare = all(isinstance(side, tree.Letter | tree.Index) for side in (one, other))
-    return bare or any(isinstance(side, tree.Index) and side.base == "e" for side in (one, other))
+    """Whether an equation only names: ``v = U_n`` says what v is."""
+    return all(isinstance(side, tree.Letter | tree.Index) for side in (one, other))

@@ -7,6 +7,7 @@ is therefore that of the formula that stands against the rest of the paper.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,6 +23,8 @@ from bilevel_verify.theorems.vocabulary import NUMBERS
 TRUST = 3
 """A conflict is reported if its symbols stand in at least so many formulas without one for each with one."""
 
+ONE_DIMENSION = re.compile(r"\b(?:one dimension|one-dimensional|univariate|on the (?:real )?line)\b", re.I)
+
 
 def shape_defects(paper: Paper) -> Iterator[Defect]:
     """Formulas whose shapes do not fit what the rest of the paper says."""
@@ -31,6 +34,8 @@ def shape_defects(paper: Paper) -> Iterator[Defect]:
     broken: dict[str, int] = defaultdict(int)
     found: list[tuple[Sentence, str, set[str]]] = []
     for sentence in paper.sentences:
+        if ONE_DIMENSION.search(sentence.before):  # vectors are numbers there
+            continue
         names = {n for node in sentence.nodes() for n in tree.letters(node)} - NUMBERS
         conflicts = list(_conflicts(sentence, world))
         for message, involved in conflicts:

@@ -77,6 +77,8 @@ def _supposes(sentence: Sentence, name: str) -> bool:
         sides = chain.members[:1] if chain.equation is not None else chain.members
         if any(name in tree.letters(m) for m in sides):
             return True
+        if any(isinstance(m, tree.Add) and tree.Letter(name) in m.terms for m in chain.members):  # b + e: a change of b
+            return True
     return False
 
 

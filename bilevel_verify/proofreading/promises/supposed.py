@@ -189,6 +189,10 @@ def _names(relation: tree.Compare, before: str) -> bool:
 def _judged(
     said: Said, home: Passage, sentence: Sentence | None, relation: tree.Compare, cited: str = "", amount: bool = False
 ) -> Iterator[Judged]:
+    euler = any(isinstance(p, tree.Power) and p.base == tree.Letter("e") for p in relation.walk())
+    sums = relation.operators == ("==",) and not isinstance(relation.operands[0], tree.Letter)  # of matrices, maybe
+    if euler or sums:
+        return
     entries = [ENTRY.fullmatch(side.name) for side in relation.operands if isinstance(side, tree.Letter)]
     if len(entries) == 2 and all(entries) and len({e["base"] for e in entries if e}) == 1:
         return  # that a sequence does not decrease may be said in words

@@ -62,6 +62,7 @@ def _judged(paper: Paper, clause: Clause, said: str, formula: Sentence, amount: 
         yield Judged("citation", formula.place, joint, "holds")
         return
     homes = {s.read.formula.statement for sources in cited.values() for s in sources}
+    homes.add(formula.read.formula.statement)  # what is being proved has it, as it should
     others = [
         n for n, sources in (ahead | stated).items()
         if n not in cited and sources[0].read.formula.statement not in homes and _has(sources, want, values)
