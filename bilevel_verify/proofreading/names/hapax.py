@@ -38,7 +38,7 @@ def letter_defects(paper: Paper) -> Iterator[Defect]:
     often = Counter({name: len(found) for name, found in places.items()})
     for name, found in places.items():
         sentence = found[0]
-        if name == "T" and TRANSPOSED.search(paper.text):
+        if name.partition("_")[0] == "T" and TRANSPOSED.search(paper.text):
             continue
         if len(found) > 1 or name in NUMBERS | OTHERS | paper.notation.indices or _introduced(name, sentence):
             continue

@@ -118,9 +118,7 @@ class ShapeReader:
             self.at = (one, other)
             if word == "in":
                 self._space(left, other)
-            elif left is None or right is None or tree.is_zero(one) or tree.is_zero(other):
-                continue
-            elif _has_euler(one) or _has_euler(other):
+            elif left is None or right is None or any(tree.is_zero(side) or _has_euler(side) for side in (one, other)):
                 continue
             elif word in EQUAL and not _names(one, other):
                 self.same(left, right, "the two sides of an equation")
