@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -55,8 +54,6 @@ OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     supposed_joints, loose_joints,
     link_joints, instanced_joints, narrow_joints, cited_joints,
 )  # fmt: skip
-HYPOTHESIS = re.compile(r" needs (?P<needs>.+)\Z|\A(?P<used>.+), used in the proof of ", re.S)
-"""How the joints of :mod:`.joints.parameters` and :mod:`.promises.supposed` name a hypothesis."""
 
 
 def judged_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
@@ -66,8 +63,7 @@ def judged_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
         yield from of_words(paper)
     for of_scopes in OF_SCOPES:
         for joint in of_scopes(paper, draft):
-            subject = HYPOTHESIS.search(joint.joint) if joint.kind == "premise" and joint.verdict == "refuted" else None
-            key = (joint.place, subject["needs"] or subject["used"]) if subject else ("", "")
-            if not subject or key not in missed:
-                missed.add(key)
+            key = joint.place, joint.subject
+            if key not in missed:
                 yield joint
+            missed |= {key} if joint.subject else set()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from incremental import remembering, told_of
+from incremental import told_of
 from proofreading_mutants import papers
 
 from bilevel_verify.drafting.draft import draft
@@ -79,12 +78,6 @@ STILL_TRUE = {
     "a chain that ends with what was cited": ("frank-wolfe.md", "We add (11) for", "We add (13) for"),
     "the relation with a term moved": ("two-functions.md", r"\nabla f(x)$ in (2).", r"\nabla f(x)$ in (4)."),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def once() -> Iterator[None]:
-    with remembering():
-        yield
 
 
 @pytest.mark.parametrize("case", SLIPS)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from incremental import remembering, told_of
+from incremental import told_of
 from proofreading_mutants import LATER, papers
 
 from bilevel_verify.drafting.draft import draft
@@ -56,12 +55,6 @@ SLIPS = {
         "is said to be summed",
     ),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def once() -> Iterator[None]:
-    with remembering():
-        yield
 
 
 @pytest.mark.parametrize("case", SLIPS)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from incremental import REMEMBERED, remembering, told, told_of
+from incremental import REMEMBERED, told, told_of
 from kind_mutants import OPERATORS, mutants
 from proofreading_mutants import papers
 from whole_mutants import OPERATORS as WHOLE
@@ -137,12 +135,6 @@ SLIPS = {
         r"holds and $\eta=\frac{4}{L}$. Then for all $K\ge 1$", "its hypothesis eta <= 1/L is not met",
     ),
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module", autouse=True)
-def once() -> Iterator[None]:
-    with remembering():
-        yield
 
 
 @pytest.mark.parametrize("case", SLIPS)

@@ -16,7 +16,7 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.numbers.exact import compare
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
-from bilevel_verify.proofreading.joints.clauses import Clause, clauses
+from bilevel_verify.proofreading.joints.clauses import Clause, clauses, clauses_of
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.names.occurrences import whole
@@ -35,9 +35,7 @@ Relation = tuple[tree.Node, str, tree.Node]
 
 def contrary_joints(paper: Paper) -> Iterator[Judged]:
     """The whole numbers of every proof, lemmas that are turned round, names for one side of a test."""
-    parts: dict[int, list[Clause]] = {}
     for clause in clauses(paper):
-        parts.setdefault(id(clause.passage), []).append(clause)
         for place, sentence in enumerate(clause.formulas):
             if CALLED.search(clause.before(place)) and NAMES.match(clause.after(place)):
                 yield from _named(paper, sentence)
@@ -46,7 +44,7 @@ def contrary_joints(paper: Paper) -> Iterator[Judged]:
                 yield from _turned(paper.stated[found["name"]], sentence)
     for name, home in paper.stated.items():
         for proof in own_proofs(paper, name):
-            yield from _numbers(paper, home, proof, parts.get(id(proof), []))
+            yield from _numbers(paper, home, proof, list(clauses_of(proof)))
 
 
 def _relation(sentence: Sentence) -> Relation | None:

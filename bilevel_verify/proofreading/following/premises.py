@@ -60,15 +60,8 @@ def premise_of(paper: Paper, scene: Scene, sentence: Sentence, name: str) -> Pre
     """What a formula says, for all points and indices; a bound of a norm squared, a Lipschitz gradient as a bound."""
     rules = []
     for one in relations_in(sentence, paper):
-        for relation in (
-            one,
-            *_squared(one),
-            *_smooth(one),
-            *_solved(one, scene),
-            *_balanced(one),
-            *_ending(one, scene),
-        ):
-            rules.append(rule_of(paper, scene, relation, name))
+        forms = (*_squared(one), *_smooth(one), *_solved(one, scene), *_balanced(one), *_ending(one, scene))
+        rules += [rule_of(paper, scene, relation, name) for relation in (one, *forms)]
     return Premise(name, sentence, tuple(rules))
 
 
@@ -91,15 +84,10 @@ def _squared(one: Relation) -> Iterator[Relation]:
 
 def _solved(one: Relation, scene: Scene) -> Iterator[Relation]:
     """``x[k + 1] - y[k] == v`` as what the first vector is."""
-    if (
-        one.op == "=="
-        and isinstance(one.left, tree.Add)
-        and len(one.left.terms) == 2
-        and isinstance(one.left.terms[0], tree.Index)
-    ):
-        first, *rest = one.left.terms
-        if scene.kind(first) == "vector" and first not in {p for t in (*rest, one.right) for p in t.walk()}:
-            yield Relation(first, "==", tree.Add((one.right, *(tree.Negate(t) for t in rest))))
+    match one.left:
+        case tree.Add(terms=(tree.Index() as first, other)) if one.op == "==" and scene.kind(first) == "vector":
+            if first not in {*other.walk(), *one.right.walk()}:
+                yield Relation(first, "==", tree.Add((one.right, tree.Negate(other))))
 
 
 def _is_zero(node: tree.Node) -> bool:
@@ -118,14 +106,10 @@ def _balanced(one: Relation) -> Iterator[Relation]:
 def _ending(one: Relation, scene: Scene) -> Iterator[Relation]:
     """A relation for all ``x`` and ``s`` about ``f(x + s)``, with the end of the step as the point: ``s = y - x``."""
     end = tree.Letter(POINTS[-1])
-    parts = [
-        p for side in (one.left, one.right) for p in side.walk() if isinstance(p, tree.Call) and len(p.arguments) == 1
-    ]
-    for sum_ in dict.fromkeys(p.arguments[0] for p in parts if p.function not in OPERATORS):
+    calls = (p for side in (one.left, one.right) for p in side.walk() if isinstance(p, tree.Call))
+    for sum_ in dict.fromkeys(p.arguments[0] for p in calls if len(p.arguments) == 1 and p.function not in OPERATORS):
         match sum_:
-            case tree.Add(terms=(tree.Letter(name=x), tree.Letter(name=s))) if _is_point(scene, x) and _is_point(
-                scene, s
-            ):
+            case tree.Add(terms=(tree.Letter(name=x), tree.Letter(name=s))) if all(_is_point(scene, n) for n in (x, s)):
                 step = tree.Add((end, tree.Negate(tree.Letter(x))))
                 left, right = (substitute(_put_in(side, sum_, end), {s: step}) for side in (one.left, one.right))
                 yield Relation(left, one.op, right)

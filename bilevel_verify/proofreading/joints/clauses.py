@@ -77,7 +77,7 @@ def clauses(paper: Paper) -> Iterator[Clause]:
     """Every sentence of every passage, algorithms left out."""
     for passage in paper.passages:
         if passage.kind != "algorithm":
-            yield from _clauses(passage)
+            yield from clauses_of(passage)
 
 
 def _joined(words: str) -> str:
@@ -85,7 +85,8 @@ def _joined(words: str) -> str:
     return f" {words.strip()} " if words.strip() else " "
 
 
-def _clauses(passage: Passage) -> Iterator[Clause]:
+def clauses_of(passage: Passage) -> Iterator[Clause]:
+    """Every sentence of one passage."""
     pieces = [_joined(piece) for piece in TWICE.sub("", passage.words).split(HOLE)]
     if len(pieces) != len(passage.formulas) + 1:
         return

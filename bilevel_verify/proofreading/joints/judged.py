@@ -23,6 +23,7 @@ class Judged:
     reason : why, for all but ``holds``.
     defect : what is reported, of a refuted one.
     script : Python that shows it alone, of a refuted one.
+    subject : the hypothesis that is missed: two rules that miss it at one place have found one thing.
     """
 
     kind: str
@@ -32,6 +33,7 @@ class Judged:
     reason: str = ""
     defect: Defect | None = None
     script: str = ""
+    subject: str = ""
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS or (self.verdict == "refuted") != (self.defect is not None):

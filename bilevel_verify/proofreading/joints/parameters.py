@@ -294,7 +294,7 @@ def _unmet(
     evidence = (f"{name} assumes {text}", *fixed, *(f"{home} assumes {to_text(w)}" for w in frame.where))
     defect = Defect("premise", place, title, "local slip", "", evidence, f"{text}: {why}", passage.id)
     script = _script(title, place, frame, condition, given)
-    return Judged("premise", place, f"{name} needs {text}", "refuted", why, defect, script)
+    return Judged("premise", place, f"{name} needs {text}", "refuted", why, defect, script, text)
 
 
 def _script(title: str, place: str, frame: Frame, condition: tree.Compare, given: tree.Compare | None) -> str:

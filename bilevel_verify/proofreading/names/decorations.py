@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from bilevel_verify.language import parse, to_text, tree
+from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.proofreading.defect import Defect
@@ -25,17 +25,16 @@ def decoration_defects(paper: Paper) -> Iterator[Defect]:
         for chain in sentence.chains():
             for left, relation, right in chain.links():
                 if relation.word in ("==", "<=", ">=", "<", ">"):
-                    yield from (d for d in _between(left, right, bare, sentence) if not _defined(paper, d.evidence))
+                    yield from _between(paper, left, right, bare, sentence)
 
 
-def _defined(paper: Paper, terms: tuple[str, ...]) -> bool:
-    """Whether the paper gives the decorated letter by the plain one, ``\\hat b = b + e``: the chain may put it in."""
-    texts = {part: {to_text(p) for p in parse(part).walk()} for part in terms}
-    for sentence in paper.sentences:
-        for left, right in (c.equation for c in sentence.chains() if c.equation is not None):
-            if isinstance(left, tree.Letter | tree.Index) and any(to_text(left) in named for named in texts.values()):
-                other = next((named for part, named in texts.items() if to_text(left) not in named), set())
-                if other & {to_text(p) for p in right.walk()}:
+def _defined(paper: Paper, one: tree.Node, other: tree.Node) -> bool:
+    """Whether the paper gives the decorated symbol by the plain one, ``\\hat b = b + e``: the chain may put it in."""
+    for left, right in (c.equation for s in paper.sentences for c in s.chains() if c.equation is not None):
+        if isinstance(left, tree.Letter | tree.Index):
+            for term, partner in ((one, other), (other, one)):
+                alone = left in term.walk() and left not in partner.walk()
+                if alone and {*partner.walk()} & {*right.walk()}:
                     return True
     return False
 
@@ -59,7 +58,9 @@ def _families(notation: Notation) -> dict[str, str]:
     return {name: core for name, core in found.items() if counts[core] > 1}
 
 
-def _between(left: tree.Node, right: tree.Node, bare: dict[str, str], sentence: Sentence) -> Iterator[Defect]:
+def _between(
+    paper: Paper, left: tree.Node, right: tree.Node, bare: dict[str, str], sentence: Sentence
+) -> Iterator[Defect]:
     """Terms of two members that are equal but for decorations, and stand in only one of them each."""
     ours, theirs = _terms(left), _terms(right)
     plain_ours = {t: _bare(t, bare) for t in ours}
@@ -71,7 +72,7 @@ def _between(left: tree.Node, right: tree.Node, bare: dict[str, str], sentence: 
         if len(partners) != 1 or partners[0] in ours or not _decorated(term, bare):
             continue
         one, other = to_text(term), to_text(partners[0])
-        if _elsewhere(left, term, partners[0]):
+        if _elsewhere(left, term, partners[0]) or _defined(paper, term, partners[0]):
             continue
         title = f"the term {one} of one line is {other} in the next"
         yield Defect("decoration", sentence.place, title, "local slip", sentence.latex, (one, other),

@@ -98,8 +98,10 @@ def _introduced(name: str, sentence: Sentence) -> bool:
 
 def _is_size(node: tree.Node, name: str) -> bool:
     """Whether a member is the absolute value or norm of the letter alone, or of a value of it."""
-    sized = isinstance(node, tree.Call) and node.function in ("abs", "norm") and len(node.arguments) == 1
-    return sized and name in _named(node.arguments[0])  # type: ignore[attr-defined]
+    match node:
+        case tree.Call(function="abs" | "norm", arguments=(inner,)):
+            return name in _named(inner)
+    return False
 
 
 def _named(node: tree.Node) -> set[str]:

@@ -74,3 +74,8 @@ def whole(node: tree.Node) -> int | None:
             inner = whole(operand)
             return None if inner is None else -inner
     return None
+
+
+def has_power_of_e(node: tree.Node) -> bool:
+    """Whether a power of the letter e stands in a formula: Euler's number, whatever e is elsewhere."""
+    return any(isinstance(p, tree.Power) and p.base == tree.Letter("e") for p in node.walk())

@@ -10,6 +10,7 @@ from bilevel_verify.language.elementary import ELEMENTARY
 from bilevel_verify.latex import Notation
 from bilevel_verify.latex.grammar.derivatives import split_name
 from bilevel_verify.latex.notation import Entry
+from bilevel_verify.proofreading.names.occurrences import has_power_of_e
 
 SCALAR_ONLY = frozenset(ELEMENTARY) - {"sign"}
 ORDERED = frozenset({"<=", "<", ">=", ">"})
@@ -364,9 +365,7 @@ class ShapeReader:
 
 def _has_euler(node: tree.Node) -> bool:
     """Whether e stands in it, to a power or as a letter with scripts: Euler's number, or an error ``e_k``."""
-    powers = (p.base for p in node.walk() if isinstance(p, tree.Power))
-    entries = (p for p in node.walk() if isinstance(p, tree.Index))
-    return tree.Letter("e") in powers or any(p.base == "e" for p in entries)
+    return has_power_of_e(node) or any(isinstance(p, tree.Index) and p.base == "e" for p in node.walk())
 
 
 def _names(one: tree.Node, other: tree.Node) -> bool:

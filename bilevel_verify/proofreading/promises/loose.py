@@ -20,10 +20,10 @@ from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import ORDERS, Formless, Monomial, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.parameters import leans_on, numbers_used
+from bilevel_verify.proofreading.joints.parameters import is_sign, numbers_used
 from bilevel_verify.proofreading.joints.ties import letters_of, over
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
-from bilevel_verify.proofreading.promises.said import Said, said_of, supposed_in
+from bilevel_verify.proofreading.promises.said import Said, leaned_on, said_of, supposed_in
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 
 if TYPE_CHECKING:
@@ -55,18 +55,16 @@ def loose_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
 def _of_cited(paper: Paper, home: Passage, proof: Passage, around: list[Sentence]) -> Iterator[Judged]:
     """``|u| <= R`` that a cited lemma supposes, where a statement has R in its hypotheses and ties it to nothing."""
     mine = {n for s in supposed_in(home) for node in s.nodes() for n in tree.letters(node)}
-    names = {p.id: p.name for p in paper.stated.values()}
-    numbers = [n for n in numbers_used(proof.words) if n in paper.numbered]
-    used = {names[h]: None for n in numbers if (h := paper.numbered[n].home) in names}
-    used |= {n: None for n in named_in(proof.words) if leans_on(proof.words, n) and n in paper.stated}
+    used, numbers = leaned_on(paper, proof), numbers_used(proof.words)
     cited = {id(s) for n in used if n != home.name for s in paper.stated[n].formulas}
     rest = [s for s in around if id(s) not in cited and s.read.formula.number not in numbers]
-    for name in used.keys() - {home.name, *named_in(home.words)}:
+    for name in [n for n in used if n != home.name and n not in named_in(home.words)]:
         for sentence in supposed_in(paper.stated[name]):
             for left, right in _steps(sentence):
-                bare = isinstance(right, tree.Letter) and right.name in mine and "norm" in to_text(left)
-                if bare and right.name not in tree.letters(left) and _is_loose(right.name, rest, proof):  # type: ignore[attr-defined]
-                    yield _judged(home, sentence, left, right, right.name)  # type: ignore[attr-defined]
+                letter = right.name if isinstance(right, tree.Letter) else ""
+                bare = letter in mine - tree.letters(left) and "norm" in to_text(left)
+                if bare and _is_loose(letter, rest, proof):
+                    yield _judged(home, sentence, left, right, letter)
 
 
 def _is_case(sentence: Sentence) -> bool:
@@ -145,7 +143,7 @@ def _moves(said: Said, left: tree.Node, right: tree.Node, letter: str) -> bool:
     quotient = _quotient(left, right) or frozenset()
     others = {n for text in letters_of(quotient) for n in _words(text)} - {letter}
     moved = {n for n, v in said.define.items() if letter in tree.letters(said.out(v))}
-    bounds = [r for r in said.where if letter in tree.letters(r) and not any(map(tree.is_zero, r.operands))]  # type: ignore[attr-defined]
+    bounds = [r for r in said.where if letter in tree.letters(r) and not is_sign(r)]
     return bool(others & moved) or any(not _from_above(r, letter) for r in bounds)
 
 

@@ -15,7 +15,7 @@ from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.joints.clauses import HOLE, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import ORDERS
-from bilevel_verify.proofreading.joints.parameters import COMPARED, Frame, frame_of
+from bilevel_verify.proofreading.joints.parameters import COMPARED, Frame, frame_of, leans_on, numbers_used
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
@@ -118,6 +118,14 @@ def said_of(draft: Draft, paper: Paper, home: Passage, proof: Passage, alone: bo
     whole = {*paper.notation.indices} | {n for r in where for n in _counted(r)} | _ceilings(define)
     return Said(define, tuple(dict.fromkeys(where)), frozenset(known), frozenset(_free(paper, home) - define.keys()),
                 frozenset(whole), frozenset(blurred))  # fmt: skip
+
+
+def leaned_on(paper: Paper, proof: Passage) -> list[str]:
+    """The statements on which a proof leans, by name or by the number of a relation in them or in their proofs."""
+    names = {p.id: p.name for p in paper.stated.values()}
+    found = [n for n in named_in(proof.words) if leans_on(proof.words, n) and n in paper.stated]
+    numbered = [paper.numbered[n].home for n in numbers_used(proof.words) if n in paper.numbered]
+    return list(dict.fromkeys([*found, *(names[home] for home in numbered if home in names)]))
 
 
 def supposed_in(stated: Passage) -> list[Sentence]:

@@ -18,12 +18,21 @@ from bilevel_verify.drafting.letters import plain
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
-from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
+from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses_of, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import ORDERS
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.parameters import INHERITS, NEW, STANDING, frame_of, leans_on, numbers_used
+from bilevel_verify.proofreading.joints.parameters import INHERITS, NEW, STANDING, frame_of
+from bilevel_verify.proofreading.names.occurrences import has_power_of_e
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
-from bilevel_verify.proofreading.promises.said import ENTRY, Said, failing, relations_of, said_of, supposed_in
+from bilevel_verify.proofreading.promises.said import (
+    ENTRY,
+    Said,
+    failing,
+    leaned_on,
+    relations_of,
+    said_of,
+    supposed_in,
+)
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
@@ -41,39 +50,27 @@ CASES = re.compile(r"\b(?:if|when(?:ever)?|case|otherwise|unless|suppose|assume|
 
 def supposed_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Every relation between numbers of every proof, and the hypotheses of what it cites."""
-    homes = [(home, proof) for name, home in paper.stated.items() for proof in own_proofs(paper, name)]
-    parts: dict[int, list[Clause]] = {}
-    for clause in clauses(paper):
-        parts.setdefault(id(clause.passage), []).append(clause)
-    for home, proof in homes:
+    for home, proof in ((home, proof) for name, home in paper.stated.items() for proof in own_proofs(paper, name)):
         inherits = INHERITS.search(STANDING.sub("", home.words)) and not set(named_in(home.words)) & paper.stated.keys()
         if not inherits and all(s.read.statements for s in home.formulas):
-            said = said_of(draft, paper, home, proof)
-            yield from _of_proof(paper, said, home, parts.get(id(proof), []))
-            yield from _of_cited(draft, paper, home, proof)
+            said, alone = (said_of(draft, paper, home, proof, alone) for alone in (False, True))
+            yield from _of_proof(paper, said, home, list(clauses_of(proof)))
+            yield from _of_cited(draft, paper, alone, home, proof)
             yield from _unbounded(said, home)
-            yield from _of_start(said_of(draft, paper, home, proof, alone=True), home)
+            yield from _of_start(alone, home)
 
 
-def _of_cited(draft: Draft, paper: Paper, home: Passage, proof: Passage) -> Iterator[Judged]:
-    """Hypotheses of the statements on which a proof leans, under what is said without them."""
+def _of_cited(draft: Draft, paper: Paper, said: Said, home: Passage, proof: Passage) -> Iterator[Judged]:
+    """Hypotheses of the statements on which a proof leans, under what is ``said`` without them."""
     if GENERATED.search(home.words):
         return
-    names = {p.id: p.name for p in paper.stated.values()}
     letters = {n for p in (home, proof) for s in p.formulas for node in s.nodes() for n in tree.letters(node)}
-    if any(
-        c.relations and not _has_order(c.members)
-        for s in home.formulas
-        if s not in supposed_in(home)
-        for c in s.chains()
-    ):
+    supposed = supposed_in(home)
+    promised = (c for s in home.formulas if s not in supposed for c in s.chains() if c.relations)
+    if any(not _has_order(c.members) for c in promised):
         letters |= _inputs(paper)  # a bound, and no count alone
-    numbers = [n for n in numbers_used(proof.words) if n in paper.numbered]
-    used = [n for n in named_in(proof.words) if leans_on(proof.words, n)]
-    used += [names[h] for n in numbers if (h := paper.numbered[n].home) in names]
-    said = said_of(draft, paper, home, proof, alone=True)
-    for name in dict.fromkeys(used):
-        if name in paper.stated and name != home.name and name not in named_in(home.words):
+    for name in leaned_on(paper, proof):
+        if name != home.name and name not in named_in(home.words):
             reached = proof.words[: proof.words.find(name)].count(HOLE) if name in proof.words else 0
             here = said.with_more(r for s in proof.formulas[:reached] for r in relations_of(s, False))
             for relation in _hypotheses(draft, paper, paper.stated[name], letters):
@@ -189,9 +186,8 @@ def _names(relation: tree.Compare, before: str) -> bool:
 def _judged(
     said: Said, home: Passage, sentence: Sentence | None, relation: tree.Compare, cited: str = "", amount: bool = False
 ) -> Iterator[Judged]:
-    euler = any(isinstance(p, tree.Power) and p.base == tree.Letter("e") for p in relation.walk())
     sums = relation.operators == ("==",) and not isinstance(relation.operands[0], tree.Letter)  # of matrices, maybe
-    if euler or sums:
+    if has_power_of_e(relation) or sums:
         return
     entries = [ENTRY.fullmatch(side.name) for side in relation.operands if isinstance(side, tree.Letter)]
     if len(entries) == 2 and all(entries) and len({e["base"] for e in entries if e}) == 1:
@@ -211,4 +207,5 @@ def _judged(
     cause = f"supposed {cited or to_text(relation)} {home.id}"
     defect = Defect("premise", place, title, "breaks the statement", latex, evidence, cause, unit)
     joint = f"{to_text(relation)}, used in the proof of {home.name}"
-    yield Judged("premise", place, joint, "refuted", "a point meets all that is said and breaks it", defect)
+    yield Judged("premise", place, joint, "refuted", "a point meets all that is said and breaks it", defect,
+                 subject=to_text(relation))  # fmt: skip

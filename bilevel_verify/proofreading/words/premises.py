@@ -9,7 +9,7 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.citations import KINDS, LEANS
-from bilevel_verify.proofreading.joints.clauses import HOLE, ITEM, Clause, clauses, named_in, numbered_in
+from bilevel_verify.proofreading.joints.clauses import HOLE, ITEM, Clause, clauses, clauses_of, named_in, numbered_in
 from bilevel_verify.proofreading.joints.distinctions import CONDITION
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 
@@ -89,22 +89,22 @@ def _other_case(paper: Paper, clause: Clause, home: str) -> Iterator[Defect]:
     """
     if ELSE.search(clause.words) or LATER.search(clause.words) or SPEAKS.search(clause.words):
         return
-    mine = _conditions(paper, paper.stated[home])
+    mine = _conditions(paper.stated[home])
     for name in named_in(clause.words):
         at = clause.words.find(name)
         if name not in paper.stated or name == home or at < 0 or not LEANS.search(clause.words[:at]):
             continue
-        for left, op, right in _conditions(paper, paper.stated[name]):
+        for left, op, right in _conditions(paper.stated[name]):
             if (left, tree.NEGATED[op], right) in mine:
                 title = f"{name} supposes the opposite of what {home} supposes, and is used in its proof"
                 supposed = f"{name} supposes {to_text(left)} {op} {to_text(right)}, {home} the opposite"
                 yield _defect(clause, title, (supposed,), "")
 
 
-def _conditions(paper: Paper, statement: Passage) -> set[tuple[tree.Node, str, tree.Node]]:
+def _conditions(statement: Passage) -> set[tuple[tree.Node, str, tree.Node]]:
     """What a statement supposes of its quantities: ``if a <= b``."""
     found = set()
-    for clause in (c for c in clauses(paper) if c.passage is statement):
+    for clause in clauses_of(statement):
         for place, formula in enumerate(clause.formulas):
             links = [link for chain in formula.chains() for link in chain.links()]
             if len(links) == 1 and links[0][1].word in tree.NEGATED and CONDITION.search(clause.before(place)):

@@ -13,7 +13,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.citations import KINDS
-from bilevel_verify.proofreading.joints.clauses import HOLE, ITEM, Clause, clauses
+from bilevel_verify.proofreading.joints.clauses import HOLE, ITEM, Clause, clauses, clauses_of
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 
@@ -118,7 +118,7 @@ def _own_goal(paper: Paper, clause: Clause, home: Passage) -> Iterator[Defect]:
             return
         title = f"the induction assumes ({said[1]}), and {home.name} states ({own[0]})"
         yield _told(paper, clause, title, [said[1], own[0]])
-    if OPEN.search(clause.passage.words) or HOLE not in clause.words or _is_supposed(paper, home):
+    if OPEN.search(clause.passage.words) or HOLE not in clause.words or _is_supposed(home):
         return
     number, words = f"({own[0]})", clause.passage.words
     concluded = sum(1 for m in CONCLUDED.finditer(words) if number in (m["number"], m["behind"]))
@@ -128,9 +128,9 @@ def _own_goal(paper: Paper, clause: Clause, home: Passage) -> Iterator[Defect]:
             yield _told(paper, clause, f"{number} is a premise in the proof of {home.name}, which states it", own)
 
 
-def _is_supposed(paper: Paper, home: Passage) -> bool:
+def _is_supposed(home: Passage) -> bool:
     """Whether a statement supposes or names what it displays: ``let eta satisfy``, ``the function phi = f + h is``."""
-    for clause in (c for c in clauses(paper) if c.passage is home):
+    for clause in clauses_of(home):
         for place, formula in enumerate(clause.formulas):
             if formula.read.formula.kind == "display":
                 defines = any(r.word == ":=" for chain in formula.chains() for r in chain.relations)
