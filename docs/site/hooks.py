@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bilevel_verify.reporting.mathml import to_mathml
+from bilevel_verify.reporting.typesetting.mathml import to_mathml
 
 _FENCED = re.compile(r"(```.*?```|`[^`\n]+`)", re.S)
 _OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)*((?:reports|tests)/[^)]*|drafts)\)")
