@@ -27,8 +27,31 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
 """Whether a relation holds between two values that can be compared."""
 
 
+class _HashedOnce:
+    """A frozen tree whose hash is asked for again and again: it is computed from below once, and in no pickle."""
+
+    __slots__ = ("_hash",)
+
+    def __init_subclass__(cls) -> None:
+        made = vars(cls).get("__hash__")  # a dataclass with slots makes its class twice, the second time with a hash
+        if made is not None:
+            setattr(cls, "__hash__", _once(made))  # noqa: B010
+
+
+def _once(made: Callable[[Any], int]) -> Callable[[Any], int]:
+    def hashed(self: Any) -> int:
+        try:
+            return self._hash  # type: ignore[no-any-return]
+        except AttributeError:
+            found = made(self)
+            object.__setattr__(self, "_hash", found)
+            return found
+
+    return hashed
+
+
 @dataclass(frozen=True, slots=True)
-class Node:
+class Node(_HashedOnce):
     """Base of all nodes. ``column`` is the 1-based place in the source text; it takes no part in comparison."""
 
     column: int = field(default=0, compare=False, kw_only=True)
@@ -48,8 +71,12 @@ class Node:
         while stack:
             node = stack.pop()
             yield node
-            if names_of(type(node)):
-                stack.extend(reversed(list(node.children())))
+            for name in reversed(names_of(type(node))):
+                value = getattr(node, name)
+                if isinstance(value, tuple):
+                    stack.extend(part for part in reversed(value) if isinstance(part, Node))
+                else:
+                    stack.append(value)
 
 
 _NAMES: dict[type[Node], tuple[str, ...]] = {}

@@ -12,6 +12,8 @@ from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
 from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.rewrite import infinite
 
+Needs = dict[str, tuple[Polynomial, str]]
+"""Key -> what stands under a line or a root, and the sign that it must have."""
 POSITIVE, NONNEGATIVE, NEGATIVE, ANY = "positive", "nonnegative", "negative", "any"
 
 
@@ -31,7 +33,7 @@ class Atoms:
     domains: Mapping[str, Domain] = field(default_factory=dict)
     signs: dict[str, str] = field(default_factory=dict)
     letters: dict[str, frozenset[str]] = field(default_factory=dict)
-    needs: dict[str, tuple[Polynomial, str]] = field(default_factory=dict)
+    needs: Needs = field(default_factory=dict)
 
     def named(self, name: str, sign: str, used: frozenset[str]) -> Polynomial:
         """An atom of a sign; ``used`` are the letters in it."""
@@ -65,7 +67,7 @@ class Atoms:
             low, strict = low + end[0], strict or end[1]
         return POSITIVE if low > 0 or (low == 0 and strict) else NONNEGATIVE if low == 0 else ANY
 
-    def _end(self, monomial: Monomial, value: Fraction) -> tuple[Fraction, bool] | None:
+    def _end(self, monomial: Monomial, value: p.Rational) -> tuple[p.Rational, bool] | None:
         """The least value of a term of one letter, and whether it is not reached."""
         if not monomial:
             return value, False
@@ -106,16 +108,20 @@ class Atoms:
             return ANY
         return POSITIVE if strict and found == NONNEGATIVE else found
 
-    def needed(self, base: Polynomial, exponent: Fraction) -> None:
+    def needed(self, base: Polynomial, exponent: p.Rational) -> None:
         """What must be known of a base: it is not 0 under a line, and not negative under a root."""
         if list(base) == [p.UNIT] and (base[p.UNIT] > 0 or exponent.denominator == 1):
             return
         turned = p.plus({}, base, Fraction(-1))
         if exponent.denominator == 1 and self.polynomial_sign(turned) == POSITIVE:
             return
-        known = self.needs.get(p.key(base), (base, ANY))[1]
-        sign = POSITIVE if exponent < 0 or known == POSITIVE else NONNEGATIVE
-        self.needs[p.key(base)] = (base, sign)
+        self.join({p.key(base): (base, POSITIVE if exponent < 0 else NONNEGATIVE)})
+
+    def join(self, needs: Needs) -> None:
+        """What is needed is needed, too; of two signs the stronger."""
+        for key, (base, sign) in needs.items():
+            if self.needs.get(key, (base, ANY))[1] != POSITIVE:
+                self.needs[key] = (base, sign)
 
     def used(self, *every: Polynomial) -> frozenset[str]:
         """The letters in polynomials."""

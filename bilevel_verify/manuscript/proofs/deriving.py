@@ -108,7 +108,7 @@ def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int,
                 if not fitting[factor] or (fitting[factor] == ANY and not fact.equal):
                     continue
                 try:
-                    value = p.times(fact.value, {factor: Fraction(1)})
+                    value = p.times(fact.value, {factor: 1})
                 except p.TooLarge:
                     continue
                 made[place, factor] = _Column(fact, factor, value, fact.equal)
@@ -121,7 +121,7 @@ def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int,
 
 def _fits(factor: Monomial, forms: Forms) -> str:
     """The sign of a term that a fact may be multiplied by; empty where it is not defined everywhere."""
-    if len(factor) > MOST_FACTORS or sum(abs(Fraction(e)) for _, e in factor) > LARGEST_DEGREE:
+    if len(factor) > MOST_FACTORS or sum(max(e, -e) for _, e in factor) > LARGEST_DEGREE:
         return ""
     for name, exponent in factor:
         sign = POSITIVE if name.startswith("#") else forms.signs.get(name, ANY)
@@ -172,7 +172,7 @@ def _solved(goal: Polynomial, columns: list[_Column], forms: Forms) -> Derivatio
     rows: dict[Monomial, int] = {}
     for monomial in [*goal, *(m for c in columns for m in c.value)]:
         rows.setdefault(monomial, len(rows))
-    slack = [_Column(Fact({m: Fraction(1)}, "a size"), p.UNIT, {m: Fraction(1)}, False)
+    slack = [_Column(Fact({m: 1}, "a size"), p.UNIT, {m: 1}, False)
              for m in rows if forms.sign(m) != ANY]  # fmt: skip
     every = [*columns, *slack]
     if not every:
@@ -211,7 +211,7 @@ def _exact(goal: Polynomial, support: list[_Column]) -> Derivation | None:
 def _rational(goal: Polynomial, support: list[_Column]) -> list[Fraction] | None:
     """Gauss over the rational numbers; letters that stay free are zero."""
     monomials = list(dict.fromkeys([*goal, *(m for c in support for m in c.value)]))
-    rows = [[c.value.get(m, Fraction(0)) for c in support] + [goal.get(m, Fraction(0))] for m in monomials]
+    rows = [[Fraction(v.get(m, 0)) for v in (*(c.value for c in support), goal)] for m in monomials]
     pivots: list[int] = []
     for column in range(len(support)):
         start = len(pivots)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations, islice, permutations
 
 from bilevel_verify.manuscript.proofs import polynomials as p
@@ -63,14 +62,14 @@ def _of_parts(forms: Forms, name: str) -> Iterator[Fact]:
         yield Fact(held[0], "the last summand of a sum", equal=True)
         return
     if kind == "sum":
-        yield Fact(p.plus(whole, held[0], Fraction(-1)), "a sum", equal=True)
+        yield Fact(p.plus(whole, held[0], -1), "a sum", equal=True)
     for one in held:
         if kind in ("max", "abs", "plus"):
-            yield Fact(p.plus(whole, one, Fraction(-1)), kind)
+            yield Fact(p.plus(whole, one, -1), kind)
         if kind == "abs":
             yield Fact(p.plus(whole, one), kind)
         if kind == "min":
-            yield Fact(p.plus(one, whole, Fraction(-1)), kind)
+            yield Fact(p.plus(one, whole, -1), kind)
 
 
 def _squares(forms: Forms, sizes: list[str]) -> Iterator[Fact]:
@@ -79,7 +78,7 @@ def _squares(forms: Forms, sizes: list[str]) -> Iterator[Fact]:
         form = forms.sizes[name]
         if len(form) > 1 and len(form) <= MOST_PARTS and forms.shapes.get(name) == "vector":
             try:
-                value = p.plus(forms.power(p.atom(name), Fraction(2)), forms.inner(form, form), Fraction(-1))
+                value = p.plus(forms.power(p.atom(name), 2), forms.inner(form, form), -1)
             except ValueError:
                 continue
             yield Fact(value, "a norm squared", equal=True)
@@ -96,12 +95,12 @@ def _inner_products(forms: Forms, sizes: list[str], products: list[str]) -> Iter
             continue
         if inner and set(atoms_of(inner)) & forms.products.keys() <= found:
             both = p.times(p.atom(one), p.atom(other))
-            for sign in (Fraction(1), Fraction(-1)):
+            for sign in (1, -1):
                 yield Fact(p.plus(both, inner, sign), "Cauchy and Schwarz")
     for one in products:
         left, right = forms.products[one]
         both = p.times(*(forms.size("norm", {word: p.number(1)}, "vector") for word in (left, right)))
-        for sign in (Fraction(1), Fraction(-1)):
+        for sign in (1, -1):
             yield Fact(p.plus(both, p.atom(one), sign), "Cauchy and Schwarz")
 
 
@@ -118,7 +117,7 @@ def _triangles(forms: Forms, sizes: list[str], goal: tuple[Monomial, ...]) -> It
             if len(found) >= MOST_SPLITS:
                 break
         for total in found.values():
-            yield Fact(p.plus(total, p.atom(name), Fraction(-1)), "triangle inequality")
+            yield Fact(p.plus(total, p.atom(name), -1), "triangle inequality")
 
 
 def _products(forms: Forms, goal: tuple[Monomial, ...]) -> Iterator[tuple[Linear, Polynomial]]:
@@ -168,7 +167,7 @@ def _written(forms: Forms, whole: Linear, parts: list[tuple[Linear, Polynomial]]
         if factor is None:
             continue
         try:
-            rest = added(whole, form, p.plus({}, factor, Fraction(-1)))
+            rest = added(whole, form, p.plus({}, factor, -1))
             if len(rest) > 2 * depth:  # every part that is left takes away two terms at most, or few more
                 continue
             outer = _absolute(forms, factor)
@@ -189,13 +188,13 @@ def _factor(forms: Forms, one: Polynomial, other: Polynomial) -> Polynomial | No
     if forms.sign(monomial) != POSITIVE:
         return None
     try:
-        return p.times(one, forms.power(other, Fraction(-1)))
+        return p.times(one, forms.power(other, -1))
     except (Unreadable, p.TooLarge):
         return None
 
 
 def _absolute(forms: Forms, factor: Polynomial) -> Polynomial | None:
-    for sign in (Fraction(1), Fraction(-1)):
+    for sign in (1, -1):
         turned = p.plus({}, factor, sign)
         if forms.polynomial_sign(turned) != ANY:
             return turned

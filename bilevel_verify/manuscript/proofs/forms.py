@@ -14,7 +14,7 @@ from fractions import Fraction
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.proofs import polynomials as p
-from bilevel_verify.manuscript.proofs.atoms import ANY, NEGATIVE, NONNEGATIVE, POSITIVE, Atoms, Unreadable
+from bilevel_verify.manuscript.proofs.atoms import ANY, NEGATIVE, NONNEGATIVE, POSITIVE, Atoms, Needs, Unreadable
 from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
 from bilevel_verify.manuscript.proofs.words import Linear, Word, added, inverted, linear_key, reduced, transposed
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
@@ -29,7 +29,8 @@ class Forms(Atoms):
     ``rules`` are vectors that are written out; with ``euclidean`` a squared norm is the inner product of the vector
     with itself, with ``expand`` a squared absolute value is the square. ``sizes`` are the vectors whose norms are
     atoms, ``shapes`` their kinds, ``parts`` what other atoms are functions of, ``products`` the sides of inner
-    products, ``sums`` names for sums.
+    products, ``sums`` names for sums, ``read`` the polynomials of trees, each with what it needs, ``texts``
+    their names.
     """
 
     rules: Mapping[tree.Node, tree.Node] = field(default_factory=dict)
@@ -42,6 +43,15 @@ class Forms(Atoms):
     products: dict[str, tuple[Word, Word]] = field(default_factory=dict)
     sums: dict[str, str] = field(default_factory=dict)
     depth: int = 0
+    read: dict[tuple[tree.Node, int], tuple[Polynomial, Needs]] = field(default_factory=dict)
+    texts: dict[tree.Node, str] = field(default_factory=dict)
+
+    def take(self, rules: Mapping[tree.Node, tree.Node], sums: Mapping[str, str]) -> None:
+        """Vectors that are written out and names of sums from now on; what was read before is read anew."""
+        self.rules = rules
+        self.sums.update(sums)
+        self.read.clear()
+        self.texts.clear()
 
     # scalars ---------------------------------------------------------------------------------------------------
 
@@ -52,25 +62,36 @@ class Forms(Atoms):
         ------
         Unreadable : what is no number, or has no form here.
         """
+        if isinstance(node, tree.Number | tree.Letter):
+            return p.number(node.value) if isinstance(node, tree.Number) else self._letter(node.name)
+        place = node, self.depth
+        if place not in self.read:
+            before, self.needs = self.needs, {}
+            try:
+                self.read[place] = self._compound(node), self.needs
+            finally:
+                own, self.needs = self.needs, before
+                self.join(own)
+        else:
+            self.join(self.read[place][1])
+        return self.read[place][0]
+
+    def _compound(self, node: tree.Node) -> Polynomial:
         match node:
-            case tree.Number(value=value):
-                return p.number(value)
-            case tree.Letter(name=name):
-                return self._letter(name)
             case tree.Add(terms=terms):
                 total: Polynomial = {}
                 for term in terms:
                     total = p.plus(total, self.scalar(term))
                 return total
             case tree.Negate(operand=inner):
-                return p.plus({}, self.scalar(inner), Fraction(-1))
+                return p.plus({}, self.scalar(inner), -1)
             case tree.Multiply(factors=factors):
                 found = p.number(1)
                 for factor in factors:
                     found = p.times(found, self.scalar(factor))
                 return found
             case tree.Divide(numerator=top, denominator=bottom):
-                return p.times(self.scalar(top), self.power(self.scalar(bottom), Fraction(-1)))
+                return p.times(self.scalar(top), self.power(self.scalar(bottom), -1))
             case tree.Power(base=base, exponent=exponent):
                 return self._raised(base, exponent)
             case tree.Index():
@@ -92,11 +113,11 @@ class Forms(Atoms):
             raise Unreadable(f"{node.base} is no number")
         sign = self.entry_sign(node) if self.entry_sign is not None else ANY
         if sign == NEGATIVE:
-            return p.plus({}, self.named(f"-{self.text(node)}", POSITIVE, frozenset(free_letters(node))), Fraction(-1))
+            return p.plus({}, self.named(f"-{self.text(node)}", POSITIVE, frozenset(free_letters(node))), -1)
         sign = self.range_sign(node.base) if sign == ANY else sign
         return self.named(self.text(node), sign, frozenset(free_letters(node)))
 
-    def power(self, base: Polynomial, exponent: Fraction) -> Polynomial:
+    def power(self, base: Polynomial, exponent: p.Rational) -> Polynomial:
         """A polynomial to a rational power; a sum under a root or a line is an atom of its own."""
         if exponent.denominator == 1 and 0 <= exponent <= 6 and not (exponent == 2 and self._is_size(base)):
             found = p.number(1)
@@ -110,18 +131,18 @@ class Forms(Atoms):
             ((monomial, value),) = base.items()
             if len(monomial) == 1 and self._squares(monomial[0][0], exponent):
                 return p.scaled(self.power(self.parts[monomial[0][0]][1][0], exponent), value**2)
-            apart = exponent.denominator == 1 or all(self.sign(((n, Fraction(1)),)) != ANY for n, _ in monomial)
+            apart = exponent.denominator == 1 or all(self.sign(((n, 1),)) != ANY for n, _ in monomial)
             found_ = p.raised(value, monomial, exponent) if apart else None
             if found_ is not None:
                 return found_
         common = self._common(base)
         if common:
-            rest = p.times(base, {p.merged((n, -e) for n, e in common)[1]: Fraction(1)})
-            return p.times(self.power({common: Fraction(1)}, exponent), self.power(rest, exponent))
+            rest = p.times(base, {p.merged((n, -e) for n, e in common)[1]: 1})
+            return p.times(self.power({common: 1}, exponent), self.power(rest, exponent))
         lead = next(iter(sorted(base.items())))[1]
         if exponent.denominator != 1:
-            lead = abs(lead) if self.polynomial_sign(base) != ANY else Fraction(1)
-        bare = p.scaled(base, 1 / lead)
+            lead = max(lead, -lead) if self.polynomial_sign(base) != ANY else 1
+        bare = p.scaled(base, p.plain(1 / Fraction(lead)))
         sign = self.polynomial_sign(bare)
         name = self.sums.get(p.key(bare), "")
         if not name:
@@ -132,7 +153,7 @@ class Forms(Atoms):
             raise Unreadable("a root of a large number")
         inner = self.named(name, sign, self.used(bare))
         ((monomial, _),) = inner.items()
-        return p.times(outer, {p.merged((n, e * exponent) for n, e in monomial)[1]: Fraction(1)})
+        return p.times(outer, {p.merged((n, e * exponent) for n, e in monomial)[1]: 1})
 
     def _common(self, base: Polynomial) -> Monomial:
         """Positive atoms that are factors of every term."""
@@ -141,7 +162,7 @@ class Forms(Atoms):
         every = [(n, min(q[n] for q in powers)) for n in sorted(shared) if not n.startswith("#")]
         return tuple((n, e) for n, e in every if e and self.signs.get(n, ANY) == POSITIVE)
 
-    def _squares(self, name: str, exponent: Fraction) -> bool:
+    def _squares(self, name: str, exponent: p.Rational) -> bool:
         """Whether a squared atom is an absolute value that is written out."""
         return self.expand and exponent == 2 and self.parts.get(name, ("",))[0] == "abs"
 
@@ -154,7 +175,7 @@ class Forms(Atoms):
     def _raised(self, base: tree.Node, exponent: tree.Node) -> Polynomial:
         height = self.scalar(exponent)
         if not height or list(height) == [p.UNIT]:
-            return self.power(self.scalar(base), height.get(p.UNIT, Fraction(0)))
+            return self.power(self.scalar(base), height.get(p.UNIT, 0))
         foot = self.scalar(base)
         sign = self.polynomial_sign(foot)
         self.needed(foot, Fraction(1, 2) if self.polynomial_sign(height) != ANY else Fraction(-1, 2))
@@ -201,7 +222,7 @@ class Forms(Atoms):
         """A sum term by term: what does not run with its index is a factor."""
         index, low, high = span
         ends_ = [self.scalar(end) for end in (low, high)]
-        length = p.plus(ends_[1], ends_[0], Fraction(-1))
+        length = p.plus(ends_[1], ends_[0], -1)
         if name == "sum" and set(length) <= {p.UNIT} and length.get(p.UNIT, 0) < 0:
             return {}
         self.depth += 1
@@ -238,7 +259,7 @@ class Forms(Atoms):
             full = self.scalar(tree.Call("sum", (body, tree.Tuple((tree.Letter(index), low, high)))))
         except ValueError:
             return
-        self.parts[text] = ("peeled", (p.plus(p.plus(full, rest, Fraction(-1)), last, Fraction(-1)),))
+        self.parts[text] = ("peeled", (p.plus(p.plus(full, rest, -1), last, -1),))
 
     # vectors and matrices --------------------------------------------------------------------------------------
 
@@ -260,7 +281,7 @@ class Forms(Atoms):
             case tree.Negate(operand=inner):
                 return added({}, self.linear(inner), p.number(-1))
             case tree.Divide(numerator=top, denominator=bottom):
-                return added({}, self.linear(top), self.power(self.scalar(bottom), Fraction(-1)))
+                return added({}, self.linear(top), self.power(self.scalar(bottom), -1))
             case tree.Multiply(factors=factors):
                 return self._multiple(factors)
             case tree.MatrixMultiply(left=left, right=right):
@@ -306,7 +327,7 @@ class Forms(Atoms):
         if len(body) == 1:
             ((word, weight),) = body.items()
             if len(weight) == len(word) == 1:
-                return {(inverted(word[0]),): self.power(weight, Fraction(-1))}
+                return {(inverted(word[0]),): self.power(weight, -1)}
         text = f"inv({linear_key(body)})"
         self.shapes[text] = "matrix"
         self.letters.setdefault(text, frozenset(free_letters(inner)))
@@ -332,10 +353,10 @@ class Forms(Atoms):
         if len(lead) == 1:
             ((monomial, value),) = lead.items()
             if self.sign(monomial) == POSITIVE:
-                outer = {monomial: abs(value)}
-                form = added({}, form, p.times(p.number(1 if value > 0 else -1), self.power(outer, Fraction(-1))))
+                outer = {monomial: max(value, -value)}
+                form = added({}, form, p.times(p.number(1 if value > 0 else -1), self.power(outer, -1)))
             elif len(form) == 1 and self.sign(monomial) == NONNEGATIVE:
-                outer, form = {monomial: abs(value)}, {min(form): p.number(1)}
+                outer, form = {monomial: max(value, -value)}, {min(form): p.number(1)}
         text = f"{name}[{linear_key(form)}]"
         if text not in self.sizes:
             self.sizes[text] = form
@@ -357,7 +378,7 @@ class Forms(Atoms):
     def _pair(self, a: Word, b: Word) -> Polynomial:
         """``<a, b>`` of two words; matrices move to the side where the text is smaller."""
         if a == b and self.euclidean:
-            return self.power(self.size("norm", {a: p.number(1)}, "vector"), Fraction(2))
+            return self.power(self.size("norm", {a: p.number(1)}, "vector"), 2)
         whole = (*(transposed(s) for s in reversed(a[:-1])), *b[:-1])
         whole = reduced(whole)
         forward = (a[-1], whole, b[-1])
@@ -378,7 +399,10 @@ class Forms(Atoms):
 
     def text(self, node: tree.Node) -> str:
         """The name of an object: its text with the indices as sums in order."""
-        return to_text(_ordered(node, self))
+        found = self.texts.get(node)
+        if found is None:
+            found = self.texts[node] = to_text(_ordered(node, self))
+        return found
 
 
 def _ordered(node: tree.Node, forms: Forms) -> tree.Node:

@@ -1,6 +1,7 @@
 """Sparse polynomials over named atoms, with rational coefficients and rational exponents, exact throughout.
 
-An atom is a name; ``#2`` is the number 2 itself, which occurs with exponents between 0 and 1 only.
+An atom is a name; ``#2`` is the number 2 itself, which occurs with exponents between 0 and 1 only. Whole numbers are
+plain ones wherever they can be: most are, and fractions are slow.
 """
 
 from __future__ import annotations
@@ -10,11 +11,10 @@ from fractions import Fraction
 from functools import lru_cache
 from operator import itemgetter
 
-Exponent = Fraction | int
-Monomial = tuple[tuple[str, Exponent], ...]
-Polynomial = dict[Monomial, Fraction]
+Rational = Fraction | int
+Monomial = tuple[tuple[str, Rational], ...]
+Polynomial = dict[Monomial, Rational]
 UNIT: Monomial = ()
-ONE = Fraction(1)
 MOST_TERMS = 400
 LARGEST_ROOT = 10**6
 
@@ -23,17 +23,22 @@ class TooLarge(ValueError):
     """A polynomial with more terms than anybody would write down."""
 
 
-def number(value: Fraction | int) -> Polynomial:
+def plain(value: Rational) -> Rational:
+    """The same number, a plain one if it is whole."""
+    return value.numerator if value.denominator == 1 else value
+
+
+def number(value: Rational) -> Polynomial:
     """A constant."""
-    return {UNIT: Fraction(value)} if value else {}
+    return {UNIT: plain(value)} if value else {}
 
 
 def atom(name: str) -> Polynomial:
     """A name to the first power."""
-    return {((name, 1),): Fraction(1)}
+    return {((name, 1),): 1}
 
 
-def plus(one: Polynomial, other: Polynomial, factor: Fraction = ONE) -> Polynomial:
+def plus(one: Polynomial, other: Polynomial, factor: Rational = 1) -> Polynomial:
     """``one + factor * other``, of polynomials without zeros."""
     total = dict(one)
     for monomial, value in other.items():
@@ -48,7 +53,7 @@ def plus(one: Polynomial, other: Polynomial, factor: Fraction = ONE) -> Polynomi
     return total
 
 
-def scaled(one: Polynomial, factor: Fraction, by: Monomial = UNIT) -> Polynomial:
+def scaled(one: Polynomial, factor: Rational, by: Monomial = UNIT) -> Polynomial:
     """A polynomial times a term."""
     return times(one, {by: factor}) if factor else {}
 
@@ -64,11 +69,9 @@ def times(one: Polynomial, other: Polynomial) -> Polynomial:
         raise TooLarge("too many terms")
     total: Polynomial = {}
     for b, q in other.items():
-        plain = q == 1
         for a, p in one.items():
             factor, monomial = _together(a, b)
-            value = p if plain else p * q
-            value = value if factor is ONE else value * factor
+            value = p * q * factor if factor != 1 else p * q
             total[monomial] = total[monomial] + value if monomial in total else value
     found = {m: v for m, v in total.items() if v}
     if len(found) > MOST_TERMS:
@@ -77,39 +80,39 @@ def times(one: Polynomial, other: Polynomial) -> Polynomial:
 
 
 @lru_cache(maxsize=200_000)
-def _together(one: Monomial, other: Monomial) -> tuple[Fraction, Monomial]:
+def _together(one: Monomial, other: Monomial) -> tuple[Rational, Monomial]:
     return merged((*one, *other))
 
 
 @lru_cache(maxsize=200_000)
-def ratio(one: Monomial, other: Monomial) -> tuple[Fraction, Monomial]:
+def ratio(one: Monomial, other: Monomial) -> tuple[Rational, Monomial]:
     """``one / other`` as a number and a monomial."""
     return merged((*one, *((n, -e) for n, e in other)))
 
 
-def merged(powers: Iterable[tuple[str, Exponent]]) -> tuple[Fraction, Monomial]:
+def merged(powers: Iterable[tuple[str, Rational]]) -> tuple[Rational, Monomial]:
     """A product of powers as a number and a monomial; whole exponents are plain numbers."""
-    total: dict[str, Exponent] = {}
-    factor = ONE
+    total: dict[str, Rational] = {}
+    factor: Rational = 1
     for name, exponent in powers:
         total[name] = total.get(name, 0) + exponent
     for name in [n for n in total if n[0] == "#"]:
         whole = total[name].numerator // total[name].denominator
         factor *= Fraction(int(name[1:])) ** whole
         total[name] -= whole
-    kept = [(n, e.numerator if e.denominator == 1 else e) for n, e in total.items() if e]
+    kept = [(n, plain(e)) for n, e in total.items() if e]
     kept.sort(key=itemgetter(0))
-    return factor, tuple(kept)
+    return plain(factor), tuple(kept)
 
 
-def raised(value: Fraction, monomial: Monomial, exponent: Exponent) -> Polynomial | None:
+def raised(value: Rational, monomial: Monomial, exponent: Rational) -> Polynomial | None:
     """A term to a power; None where its number is negative under a root, or too large to take apart."""
     if exponent.denominator == 1:
         factor, powers = merged((n, e * exponent) for n, e in monomial)
-        return {powers: Fraction(value) ** int(exponent) * factor}
+        return {powers: plain(Fraction(value) ** int(exponent) * factor)}
     if value <= 0:
         return None
-    roots: list[tuple[str, Exponent]] = []
+    roots: list[tuple[str, Rational]] = []
     for part, sign in ((value.numerator, 1), (value.denominator, -1)):
         primes = _primes(part)
         if primes is None:

@@ -89,9 +89,9 @@ class Question:
             return self._of_arrays(relation)
         else:
             left, right = self.forms.scalar(relation.left), self.forms.scalar(relation.right)
-            goal = p.plus(right, left, Fraction(-1))
+            goal = p.plus(right, left, -1)
             if op in (">=", ">"):
-                goal = p.plus({}, goal, Fraction(-1))
+                goal = p.plus({}, goal, -1)
         facts = self._facts(found)
         needed = dict(self.forms.needs)
         facts = [*self._near(goal, facts), *squares_in((relation.left, relation.right), self.forms)]
@@ -113,7 +113,7 @@ class Question:
         larger, smaller = sides if relation.op == "psd>=" else sides[::-1]
         rest = added(larger, smaller, p.number(-1))
         shift = rest.pop((), {})
-        return p.plus(shift, self.forms.size("norm", rest, "matrix"), Fraction(-1)) if rest else shift
+        return p.plus(shift, self.forms.size("norm", rest, "matrix"), -1) if rest else shift
 
     def rest(self, relation: Relation) -> Linear | None:
         """Left less right of an equation between vectors or matrices, or of their order; None for another relation.
@@ -134,7 +134,7 @@ class Question:
             found = derive(goal, facts, self.forms, op in ("<", ">"), self.most) if goal or op in ("<=", ">=") else None
             return None if found is None else found.sources
         ways: list[Derivation] = []
-        for sign in (Fraction(1), Fraction(-1)):
+        for sign in (1, -1):
             if goal:
                 way = derive(p.plus({}, goal, sign), facts, self.forms, most=self.most)
                 if way is None:
@@ -183,10 +183,8 @@ class Question:
                 break
         arrays = {one: s for one, s in found.items() if one.op == "==" and self.forms.kind(one.left) != "scalar"}
         self.arrays = bool(arrays)
-        if self.written:
-            self.forms.rules = {one.left: one.right for one in arrays if isinstance(one.left, NAMED)}
-        else:
-            self.forms.rules = {one.left: one.right for one in arrays if _is_zero(one.right)}
+        taken = [a for a in arrays if (isinstance(a.left, NAMED) if self.written else _is_zero(a.right))]
+        self.forms.take({a.left: a.right for a in taken}, {})
         for one in found:
             if (
                 one.op == "=="
@@ -194,7 +192,7 @@ class Question:
                 and isinstance(one.left, tree.Index)
                 and isinstance(one.right, tree.Add)
             ):
-                self.forms.sums[p.key(self.forms.scalar(one.right))] = self.forms.text(one.left)
+                self.forms.take(self.forms.rules, {p.key(self.forms.scalar(one.right)): self.forms.text(one.left)})
         return [(one, source) for one, source in found.items() if one not in arrays]
 
     def _facts(self, found: list[tuple[Relation, str]]) -> list[Fact]:
@@ -214,7 +212,7 @@ class Question:
         before = dict(self.forms.needs)
         try:
             left, right = (self.forms.scalar(tidy(s)) for s in (relation.left, relation.right))
-            value = p.plus(right, left, Fraction(-1))
+            value = p.plus(right, left, -1)
         except (ValueError, RecursionError):
             self.forms.needs = before
             return None
@@ -223,7 +221,7 @@ class Question:
         if bad or not value:
             return None
         if relation.op in (">=", ">"):
-            value = p.plus({}, value, Fraction(-1))
+            value = p.plus({}, value, -1)
         cost = 20.0 if source.startswith(LINE) else 1.0
         return Fact(value, source, relation.op == "==", relation.op in ("<", ">"), cost)
 

@@ -40,7 +40,7 @@ class _Quadratic:
             case tree.Negate(operand=inner):
                 self.read(inner, factor, forms)
             case tree.Divide(numerator=top, denominator=bottom):
-                self.read(top, p.times(factor, forms.power(forms.scalar(bottom), Fraction(-1))), forms)
+                self.read(top, p.times(factor, forms.power(forms.scalar(bottom), -1)), forms)
             case tree.Multiply(factors=factors):
                 self._product(factors, factor, forms)
             case tree.Power(base=base, exponent=tree.Number(value=value)) if value == 2:
@@ -93,7 +93,7 @@ def squares_in(sides: tuple[tree.Node, ...], forms: Forms) -> Iterator[Fact]:
     count = 0
     for one, other in combinations(arguments, 2):
         for weight in _weights(found, one, other, forms):
-            for sign in (Fraction(1), Fraction(-1)):
+            for sign in (1, -1):
                 value = _square(one, other, p.plus({}, weight, sign), forms)
                 if value:
                     yield Fact(value, YOUNG)
@@ -111,14 +111,14 @@ def _weights(found: _Quadratic, one: tree.Node, other: tree.Node, forms: Forms) 
             weights += _ratios(cross, square, forms)
     for square in found.squares[other]:
         for cross in crossed or [p.number(1)]:
-            weights += [w for ratio in _ratios(square, cross, forms) for w in (p.scaled(ratio, Fraction(4)),)]
+            weights += [w for ratio in _ratios(square, cross, forms) for w in (p.scaled(ratio, 4),)]
     unique = {p.key(w): w for w in weights if w}
     return list(unique.values())[:6]
 
 
 def _ratios(top: Polynomial, bottom: Polynomial, forms: Forms) -> list[Polynomial]:
     try:
-        return [p.scaled(p.times(top, forms.power(bottom, Fraction(-1))), Fraction(1, 2))]
+        return [p.scaled(p.times(top, forms.power(bottom, -1)), Fraction(1, 2))]
     except ValueError:
         return []
 

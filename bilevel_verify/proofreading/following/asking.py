@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import cache, lru_cache
 from itertools import islice, product
 
 from bilevel_verify.audit.scalar.claim import NONNEGATIVE, POSITIVE
@@ -20,6 +21,8 @@ from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 
 MOST_RULES, MOST_POINTS, MOST_COLUMNS = 300, 36, 300
+SCENES = 64
+"""Scenes of which is kept what every question in them asks for."""
 
 
 def follows(
@@ -128,12 +131,14 @@ def _is_value(node: tree.Node) -> bool:
     return isinstance(node, tree.Call) and node.function not in OPERATORS and binder(node) is None
 
 
+@lru_cache(maxsize=SCENES)
 def kinds(scene: Scene) -> Callable[[tree.Node], str]:
     """Kinds of formulas; what was guessed to be a matrix, and stands in no norm, is a number: ``D(x, y)``."""
     inner = [q for p in scene.paper.parts if isinstance(p, tree.Call) and p.function in ("norm", "dot", "T", "inv")
              for a in p.arguments for q in a.walk()]  # fmt: skip
     arrays = {q.function for q in inner if isinstance(q, tree.Call)}
 
+    @cache
     def kind(node: tree.Node) -> str:
         found = scene.kind(node)
         if found != "matrix":
@@ -147,6 +152,7 @@ def kinds(scene: Scene) -> Callable[[tree.Node], str]:
     return kind
 
 
+@lru_cache(maxsize=SCENES)
 def _known(scene: Scene) -> Known:
     """Definitions, hypotheses and ranges of the letters of a passage."""
     domains: dict[str, Domain] = {}
@@ -227,13 +233,16 @@ def _with_zero(scene: Scene) -> set[str]:
     return {tree.name_of(left) for left, _, right in links if isinstance(left, tree.Index) and tree.is_zero(right)}
 
 
-def _positive_entries(scene: Scene) -> Iterator[Rule]:
+@lru_cache(maxsize=SCENES)
+def _positive_entries(scene: Scene) -> tuple[Rule, ...]:
     """The entries that are divided by, of sequences that begin with 0."""
     zero, running = _with_zero(scene), running_letters(scene.paper)
+    found = []
     for inner in dict.fromkeys(_divisors(scene)) if zero else ():
         if isinstance(inner, tree.Index) and inner.base in zero:
             mine = frozenset(free_letters(inner)) & running
-            yield Rule(Relation(inner, ">", tree.Number(Fraction(0))), mine, "a size", running=mine)
+            found.append(Rule(Relation(inner, ">", tree.Number(Fraction(0))), mine, "a size", running=mine))
+    return tuple(found)
 
 
 def _is_positive(node: tree.Node, domains: Mapping[str, Domain]) -> bool:

@@ -34,9 +34,9 @@ Rules = Mapping[tree.Node, tree.Node]
 NOWHERE = Passage("", "text", "", "")
 
 
-@dataclass
+@dataclass(eq=False)
 class Scene:
-    """What is in force in one passage, and instances that meet it."""
+    """What is in force in one passage, and instances that meet it. Two scenes are the same if they are one object."""
 
     paper: Paper
     define: Mapping[str, tree.Node]
