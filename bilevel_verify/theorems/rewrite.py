@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from fractions import Fraction
 from itertools import count
+from operator import is_
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import tree
@@ -31,8 +32,8 @@ def rebuild(node: tree.Node, change: Callable[[tree.Node], tree.Node]) -> tree.N
             if (new := change(value)) is not value:
                 altered[name] = new
         else:
-            parts = tuple(change(part) for part in value)
-            if any(a is not b for a, b in zip(parts, value, strict=True)):
+            parts = tuple([change(part) for part in value])
+            if not all(map(is_, parts, value)):
                 altered[name] = parts
     return replace(node, **altered) if altered else node  # type: ignore[arg-type]
 

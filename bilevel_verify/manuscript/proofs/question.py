@@ -14,7 +14,7 @@ from bilevel_verify.manuscript.proofs.deriving import MOST_COLUMNS, Derivation, 
 from bilevel_verify.manuscript.proofs.facts import Fact, atoms_of, facts_about
 from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.polynomials import Polynomial
-from bilevel_verify.manuscript.proofs.said import Rule, entry_sign, instances, letter_ranges, tidy
+from bilevel_verify.manuscript.proofs.said import Pool, Rule, entry_sign, instances, letter_ranges, tidy
 from bilevel_verify.manuscript.proofs.squares import squares_in
 from bilevel_verify.manuscript.proofs.words import Linear, added
 from bilevel_verify.manuscript.relations import Printed
@@ -160,13 +160,15 @@ class Question:
             return None
         return None if self._undefined(self.forms.needs, ()) else ("words of vectors and matrices",)
 
-    def _pool(self, relation: Relation) -> dict[tree.Node, None]:
+    def _pool(self, relation: Relation) -> Pool:
         nodes = [relation.left, relation.right, *self.seeds]
         nodes += [tidy(s) for r in self.lines for s in (r.relation.left, r.relation.right)]
         nodes += [tidy(s) for r in self.assumed for s in (r.left, r.right)]
-        return dict.fromkeys(part for node in nodes for part in node.walk())
+        pool = Pool()
+        pool.add(part for node in nodes for part in node.walk())
+        return pool
 
-    def _in_force(self, pool: dict[tree.Node, None]) -> list[tuple[Relation, str]]:
+    def _in_force(self, pool: Pool) -> list[tuple[Relation, str]]:
         """Instances of the rules for what occurs; equations of vectors become rules of the forms."""
         found: dict[Relation, str] = {}
         for _ in range(ROUNDS):
@@ -177,8 +179,8 @@ class Question:
                         continue
                     found[one] = LINE + rule.line if rule.line else rule.source
                     if one.op == "==":
-                        fresh += [n for s in (one.left, one.right) for n in s.walk() if n not in pool]
-            pool |= dict.fromkeys(fresh)
+                        fresh += [n for s in (one.left, one.right) for n in s.walk() if n not in pool.nodes]
+            pool.add(fresh)
             if not fresh:
                 break
         arrays = {one: s for one, s in found.items() if one.op == "==" and self.forms.kind(one.left) != "scalar"}

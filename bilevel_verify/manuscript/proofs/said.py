@@ -14,7 +14,7 @@ A result of the paper itself has ``cites``, the number of the formula that state
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -59,7 +59,33 @@ def rules_of(paper: Paper, statement: str) -> list[Rule]:
     return found
 
 
-def instances(rule: Rule, pool: Mapping[tree.Node, None], forms: Forms) -> Iterator[Relation]:
+class Pool:
+    """Expressions that occur, each once, in order; entries and values of functions also by their names."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[tree.Node, None] = {}
+        self.named: dict[str, list[tree.Index]] = {}
+        self.called: dict[str, list[tree.Call]] = {}
+
+    def add(self, nodes: Iterable[tree.Node]) -> None:
+        """More of them."""
+        for node in nodes:
+            if node not in self.nodes:
+                self.nodes[node] = None
+                if isinstance(node, tree.Index):
+                    self.named.setdefault(node.base, []).append(node)
+                elif isinstance(node, tree.Call):
+                    self.called.setdefault(node.function, []).append(node)
+
+    def like(self, anchor: tree.Node) -> Sequence[tree.Node]:
+        """The entries of the same sequence, or the values of the same function."""
+        if isinstance(anchor, tree.Index):
+            return self.named.get(anchor.base, ())
+        assert isinstance(anchor, tree.Call)
+        return self.called.get(anchor.function, ())
+
+
+def instances(rule: Rule, pool: Pool, forms: Forms) -> Iterator[Relation]:
     """A rule for the objects that occur in a pool of expressions."""
     relation = rule.relation
     if not rule.any:
@@ -68,7 +94,7 @@ def instances(rule: Rule, pool: Mapping[tree.Node, None], forms: Forms) -> Itera
     anchors = _anchors(relation, rule.any)
     values: dict[str, dict[tree.Node, None]] = {name: {} for name in sorted(rule.any)}
     for anchor in anchors:
-        for node in _of_head(anchor, pool):
+        for node in pool.like(anchor):
             bound: dict[str, tree.Node] = {}
             if _matches(anchor, node, rule.any, bound):
                 for name, value in bound.items():
@@ -82,9 +108,9 @@ def instances(rule: Rule, pool: Mapping[tree.Node, None], forms: Forms) -> Itera
             continue
         names = relation.op == "==" and _is_anchor(relation.left)
         if names:
-            known = _put(relation.left, bound) in pool
+            known = _put(relation.left, bound) in pool.nodes
         else:
-            known = all(_put(a, bound) in pool for a in calls or anchors[:1])
+            known = all(_put(a, bound) in pool.nodes for a in calls or anchors[:1])
         if known:
             yield Relation(_put(relation.left, bound), relation.op, _put(relation.right, bound))
 
@@ -94,14 +120,6 @@ def _anchors(relation: Relation, free: frozenset[str]) -> list[tree.Node]:
     """The entries and values in a relation in which one of its free letters stands, each once."""
     parts = (n for side in (relation.left, relation.right) for n in side.walk() if _is_anchor(n))
     return [a for a in dict.fromkeys(parts) if free_letters(a) & free]
-
-
-def _of_head(anchor: tree.Node, pool: Mapping[tree.Node, None]) -> list[tree.Node]:
-    """The nodes of a pool that are entries of the same sequence, or values of the same function."""
-    if isinstance(anchor, tree.Index):
-        return [n for n in pool if isinstance(n, tree.Index) and n.base == anchor.base]
-    assert isinstance(anchor, tree.Call)
-    return [n for n in pool if isinstance(n, tree.Call) and n.function == anchor.function]
 
 
 def entry_sign(rules: list[Rule], node: tree.Index, forms: Forms) -> str:
