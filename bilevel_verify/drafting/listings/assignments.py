@@ -84,13 +84,18 @@ def assigned(sentence: Told, line: Line, told: str = "") -> list[script.Statemen
         for member, word in zip(members, words or ["in"], strict=False):
             if word not in ASSIGNS | DRAWN:
                 break
-            if word == "in" and not targets and not sampled:
+            if word == "in" and not targets and not sampled and not _chosen(value):
                 break
             targets += [t for t in targets_of(member) if t not in targets]
         if targets:
             made = _each(members, targets, value, line)
             (drawn if words[:1] == ["distributed"] or sampled else found).extend(made)
     return [*drawn, *found]
+
+
+def _chosen(value: tree.Node) -> bool:
+    """Whether a set is there to choose from: where something is smallest or largest."""
+    return isinstance(value, tree.Call) and value.function in ("argmin", "argmax")
 
 
 def _space(node: tree.Node) -> bool:

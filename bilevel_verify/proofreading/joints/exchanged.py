@@ -154,6 +154,8 @@ def _sources(paper: Paper, clause: Clause, said: str, printed: Sentence) -> tupl
 def _compared(paper: Paper, printed: Sentence, source: Sentence, name: str, joint: str, ties: Ties) -> Judged | None:
     """One relation against another; None where their left sides are not the same up to names."""
     shown, here = bounds_of(source), bounds_of(printed)
+    if not shown or not here:
+        return None
     pairs = list(zip(shown, here, strict=True)) if len(shown) == len(here) else [(shown[-1], here[-1])]
     reason = ""
     for one, other in pairs:

@@ -124,9 +124,8 @@ def summed_joints(paper: Paper) -> Iterator[Judged]:
         for place, sentence in enumerate(clause.formulas):
             said = SUMS.search(clause.before(place))
             source = paper.numbered.get(said["number"]) if said is not None else None
-            letters = sorted(
-                {c.members[0].name for c in sentence.chains() if c.members and isinstance(c.members[0], tree.Letter)}
-            )
+            heads = [c.members[0] for c in sentence.chains() if c.members]
+            letters = sorted({h.name for h in heads if isinstance(h, tree.Letter) and h.name != "dots"})
             if source is None or not source.read.statements or len(letters) != 1:
                 continue
             name, number = letters[0], source.read.formula.number

@@ -34,7 +34,7 @@ def letter_defects(paper: Paper) -> Iterator[Defect]:
         names |= {p.base for node in sentence.nodes() for p in node.walk() if isinstance(p, tree.Index)}
         for name in names:
             places[name].append(sentence)
-    unread = " ".join(s.latex for s in paper.unread)
+    unread = _bare(" ".join(s.latex for s in paper.unread))
     often = Counter({name: len(found) for name, found in places.items()})
     for name, found in places.items():
         sentence = found[0]
@@ -46,10 +46,15 @@ def letter_defects(paper: Paper) -> Iterator[Defect]:
             yield stranger
             continue
         display = _display(paper, name)
-        if not display or display in unread or not _in_a_claim(sentence, name):
+        if not display or _bare(display) in unread or not _in_a_claim(sentence, name):
             continue
         title = f"{display} stands here and nowhere else in the paper, and nothing introduces it"
         yield Defect("letter", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
+
+
+def _bare(latex: str) -> str:
+    """LaTeX without what only groups and parts: ``\\dot X`` and ``\\dot{X}`` are one."""
+    return re.sub(r"[{}\s]+", "", latex)
 
 
 def _strange_index(paper: Paper, name: str, sentence: Sentence, often: Mapping[str, int]) -> Defect | None:

@@ -84,13 +84,15 @@ class World:
     """What the shapes of a formula are read with.
 
     ``blocks`` are the arguments of functions by their letters, ``known`` the sizes on which the paper agrees; ``firm``
-    are the letters that are numbers for certain, where the notation was guessed (None: it was declared).
+    are the letters that are numbers for certain, where the notation was guessed (None: it was declared); ``single`` are
+    the sequences that have entries with one index.
     """
 
     notation: Notation
     blocks: dict[str, tuple[str, ...]]
     known: dict[tuple[str, int], str] = field(default_factory=dict)
     firm: frozenset[str] | None = None
+    single: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -216,7 +218,8 @@ class ShapeReader:
             return False
         components = any(tree.letters(i) & self.world.notation.components for i in indices)
         power = "upper" in entry.flags and any(isinstance(i, tree.Number) and i.value > 1 for i in indices)
-        return components or power or (entry.kind == "matrix" and len(indices) > 1)
+        below = entry.kind == "matrix" or base in self.world.single  # x_{t,i} beside x_t: its i-th component, maybe
+        return components or power or (below and len(indices) > 1)
 
     def _firm(self, entry: Entry) -> bool:
         """Whether a guessed kind is beyond doubt: numbers by their places, vectors small, matrices in capitals."""

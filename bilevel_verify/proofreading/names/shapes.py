@@ -28,7 +28,8 @@ ONE_DIMENSION = re.compile(r"\b(?:one dimension|one-dimensional|univariate|on th
 
 def shape_defects(paper: Paper) -> Iterator[Defect]:
     """Formulas whose shapes do not fit what the rest of the paper says."""
-    world = World(paper.notation, _blocks(paper), firm=_numbers(paper) if paper.guessed else None)
+    firm = _numbers(paper) if paper.guessed else None
+    world = World(paper.notation, _blocks(paper), firm=firm, single=_single(paper))
     world = replace(world, known=_votes(paper, world))
     clean: Counter[str] = Counter()
     broken: dict[str, int] = defaultdict(int)
@@ -68,6 +69,12 @@ def _blocks(paper: Paper) -> dict[str, tuple[str, ...]]:
                     if split is not None and split[0].blocks:
                         found[split[1]] |= set(split[0].blocks)
     return {name: tuple(sorted(letters)) for name, letters in found.items() if len(letters) == 2}
+
+
+def _single(paper: Paper) -> frozenset[str]:
+    """Sequences of which entries with one index stand somewhere."""
+    parts = (p for p in paper.parts if isinstance(p, tree.Index))
+    return frozenset(p.base for p in parts if len(p.indices) == 1)
 
 
 def _numbers(paper: Paper) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING
 
 from bilevel_verify.drafting.letters import plain
@@ -44,7 +44,7 @@ def needed_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
         for place, sentence in enumerate(clause.formulas):
             if PUT_IN.search(clause.before(place)):
                 yield from _of_others(paper, draft, sentence, home, frames[id(home)])
-            letter = _bounded(sentence) if USED.search(clause.before(place)) else ""
+            letter = _bounded(sentence, paper.notation.functions) if USED.search(clause.before(place)) else ""
             if letter:
                 yield _narrower(paper, sentence, letter, home, frames[id(home)]) or _judged(
                     sentence, letter, home, _said(paper, clause.passage, home, letter, sentence)
@@ -102,13 +102,18 @@ def _compared_in_text(paper: Paper, letter: str) -> bool:
     return False
 
 
-def _bounded(sentence: Sentence) -> str:
-    """The letter that a relation between numbers bounds."""
+def _bounded(sentence: Sentence, functions: Set[str]) -> str:
+    """The letter that a relation between numbers bounds; a function has a bound of its values."""
     chains = list(sentence.chains())
     if sentence.read.formula.kind == "display" or len(chains) != 1 or len(chains[0].relations) != 1:
         return ""
     left, right = chains[0].members if len(chains[0].members) == 2 else (None, None)
-    if not isinstance(left, tree.Letter) or right is None or chains[0].relations[0].word not in COMPARED:
+    if (
+        not isinstance(left, tree.Letter)
+        or left.name in functions
+        or right is None
+        or chains[0].relations[0].word not in COMPARED
+    ):
         return ""
     others = free_letters(right) - NUMBERS
     return left.name if plain(right) and others and left.name not in others else ""
