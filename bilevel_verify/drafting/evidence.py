@@ -117,6 +117,7 @@ class Evidence:
         if self._after_nabla(source, items, place):
             found.traits["differentiated"] += 1
         found.traits["operator"] += after < len(items) and opens(items[after], "([")
+        found.traits["prefix"] += after < len(items) and _begins(items[after])
         arguments = bracketed(items, after)
         if arguments is not None:
             found.arities[len(arguments)] += 1
@@ -369,3 +370,13 @@ def is_running(script: Sequence[Item], running: Iterable[str]) -> bool:
 def is_word(script: str) -> bool:
     """Whether a script is a word (``int``, ``\\mathrm{out}``)."""
     return bool(re.fullmatch(r"\\(?:mathrm|operatorname)\{[^{}]*\}|[A-Za-z]{2,}|\\(?:min|max)", script))
+
+
+def _begins(item: Item) -> bool:
+    """Whether an operand other than a bracket begins with an item: a letter, a norm, a fraction."""
+    if isinstance(item, Token):
+        return item.kind in ("letter", "operator") or (item.kind, item.text) in (
+            ("delimiter", "||"),
+            ("command", "nabla"),
+        )
+    return isinstance(item, Macro | Fence) and not opens(item, "([")

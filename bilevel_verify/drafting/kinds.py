@@ -67,7 +67,7 @@ def notation_of(
     names: set[str] = set()
     vectors = _vectors(evidence, spoken)
     for key, traits in evidence.symbols.items():
-        if _skipped(key, indices):
+        if _skipped(key, indices) and not (key[0] == "\\mathbf{1}" and traits.traits["transposed"]):
             continue
         base = evidence.symbols.get((*key[:3], ""))
         if key[3] and key[:3] in sequences and not is_word(key[3]) and re.fullmatch(r"[-0-9,+]*", key[3]):
@@ -106,9 +106,9 @@ def _euler(traits: Traits) -> Declared:
 
 
 def _expectations(evidence: Evidence) -> Iterator[Declared]:
-    """``\\mathbb{E}[X]``, ``\\mathbb{E}_k[X]``: an operator where most of them stand before a bracket."""
+    """``\\mathbb{E}[X]``, ``\\mathbb{E}_k\\|X\\|``: an operator where most of them stand before an operand."""
     found = [t for key, t in evidence.symbols.items() if key[0] == "\\mathbb{E}" and not key[1] and not key[2]]
-    if found and 2 * sum(t.traits["operator"] for t in found) > sum(t.count for t in found):
+    if found and 2 * sum(t.traits["operator"] + t.traits["prefix"] for t in found) > sum(t.count for t in found):
         bare = Atom("\\mathbb{E}")
         for traits, flags in ((found[0], frozenset[str]()), (found[0], frozenset({"first"}))):
             entry = Entry(EXPECTATION, "function", "scalar", bare.symbol, bare, flags)
@@ -181,7 +181,7 @@ def _vectors(evidence: Evidence, spoken: Mapping[Key, Counter[str]]) -> frozense
     return frozenset(
         key for key, t in evidence.symbols.items()
         if t.traits["norm"] + t.traits["point"] + t.traits["product"] > 2 * t.traits["scalar place"]
-        or ("\\mathbf" in key[0] and core(key[0])[:1].islower())
+        or ("\\mathbf" in key[0] and (core(key[0])[:1].islower() or core(key[0])[:1] == "1"))
     )  # fmt: skip
 
 

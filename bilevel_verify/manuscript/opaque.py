@@ -9,6 +9,7 @@ from bilevel_verify.audit.scalar.claim import NONNEGATIVE
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.latex import Notation
+from bilevel_verify.latex.grammar.names import EXPECTATION
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.values import kind_of
 from bilevel_verify.theorems.card_parts import Domain
@@ -97,7 +98,7 @@ def kind_of_call(notation: Notation, node: tree.Call) -> str:
     """Kind of the value of a function."""
     known = {"norm": "scalar", "dot": "scalar", "frobenius": "scalar", "dist": "scalar", "dual_norm": "scalar",
              "lambda_min": "scalar", "lambda_max": "scalar", "count": "scalar", "T": "matrix", "inv": "matrix",
-             "entry": "scalar", "mode": "tensor"}  # fmt: skip
+             "entry": "scalar", "mode": "tensor", "subdifferential": "set"}  # fmt: skip
     if node.function in known:
         return known[node.function]
     return kind_of(notation, node.function, "function")
@@ -123,6 +124,8 @@ def kind_in(notation: Notation, node: tree.Node) -> str:
             columns = rows and all(isinstance(r, tree.Tuple) and len(r.items) == 1 for r in rows)
             held = [kind_in(notation, r.items[0]) for r in rows if isinstance(r, tree.Tuple) and r.items]
             return "vector" if columns and "vector" in held else "matrix"
+        case tree.Call(function=name, arguments=(*_, inside)) if name == EXPECTATION:
+            return kind_in(notation, inside)
         case tree.Call(function="T" | "inv" | "sum" | "integral" | "mode", arguments=(body, *_)):
             inner = kind_in(notation, body)
             return "covector" if node.function == "T" and inner == "vector" else inner

@@ -11,7 +11,11 @@ from bilevel_verify.theorems import algorithm as script
 
 ASSIGNS = frozenset({"==", ":=", "<-"})
 DRAWN = frozenset({"distributed", "in"})
-DRAWS = re.compile(r"\b(?:samples?|draws?|generates?|picks?|chooses?|observes?|receives?|let)\b[^.;]*\Z", re.I)
+DRAWS = re.compile(
+    r"\b(?:samples?|draws?|generates?|picks?|chooses?|observes?|receives?|let|updates?|computes?|finds?)\b[^.;]*\Z",
+    re.I,
+)
+"""What has its value from these words, or from outside: it needs no relation."""
 COMPARES = frozenset({"<", "<=", ">", ">=", "=="})
 
 

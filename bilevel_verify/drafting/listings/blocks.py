@@ -19,6 +19,7 @@ from bilevel_verify.drafting.listings.assignments import (
     test_of,
     value_entry,
 )
+from bilevel_verify.drafting.listings.indented import with_ends
 from bilevel_verify.drafting.listings.lines import (
     LEAVES,
     Line,
@@ -69,7 +70,7 @@ def understood(listing: Listing, notation: Notation) -> Printed:
     """
     parts = tuple(unbraced(tuple(without_comments(listing.parts))))
     listing = replace(listing, parts=tuple(mended(parts, notation)))
-    lines = list(lines_of(listing))
+    lines = with_ends(list(lines_of(listing)))
     reader = _Blocks(lines)
     for sentence in header(listing):
         reader.take(sentence)

@@ -16,7 +16,9 @@ COMMANDS = (
     "State|Statex|ForAll|ForEach|For|While|If|ElsIf|ElseIf|Else|EndForAll|EndFor|EndWhile|EndIf|Repeat|Until|Return"
     "|Require|Ensure|Input|Output|KwIn|KwOut|KwData|KwResult"
 )
-LINE = re.compile(rf"\\(?P<command>{COMMANDS})(?![A-Za-z])|(?:\A|\n)[ \t]*(?:(?P<number>\d+)[.:)]|-)(?=\s)", re.I)
+LINE = re.compile(
+    rf"\\(?P<command>{COMMANDS})(?![A-Za-z])|(?:\A|\n)(?P<indent>[ \t]*)(?:(?P<number>\d+)[.:)]|-)(?=\s)", re.I
+)
 ONE_LINE = re.compile(r"\\State(?=\s*\\Return)", re.I)
 UNNUMBERED = frozenset({"require", "ensure", "statex", "input", "output", "kwin", "kwout", "kwdata", "kwresult"})
 """Commands whose lines have no number in ``algorithmic`` and its kin."""
@@ -24,8 +26,9 @@ MARKUP = re.compile(r"\\(?:caption|label|begin|end|vspace)\*?\s*(?:\[[^\]]*\])?\
 KEYWORDS = (
     ("else if", "elif"), ("elseif", "elif"), ("elsif", "elif"), ("elif", "elif"), ("else", "else"), ("end", "end"),
     ("for", "for"), ("while", "while"), ("if", "if"), ("repeat", "repeat"), ("until", "until"), ("return", "return"),
-    ("output", "return"), ("input", "input"), ("require", "input"), ("ensure", "return"), ("given", "input"),
-    ("data", "input"), ("parameters", "input"), ("initialization", "do"), ("initialize", "do"),
+    ("output", "return"), ("stop and return", "return"), ("input", "input"), ("require", "input"),
+    ("ensure", "return"), ("given", "input"), ("data", "input"), ("parameters", "input"), ("initialization", "do"),
+    ("initialize", "do"),
 )  # fmt: skip
 NAMES = {"forall": "for", "foreach": "for", "kwin": "input", "kwdata": "input", "kwout": "return", "kwresult": "return",
          "state": "", "statex": "", "endfor": "end", "endforall": "end", "endwhile": "end", "endif": "end",
@@ -94,6 +97,7 @@ class Line:
     label: str
     keyword: str
     parts: list[str | Told] = field(default_factory=list)
+    indent: int = -1
 
     @property
     def words(self) -> str:
@@ -261,7 +265,7 @@ def lines_of(listing: Listing) -> Iterator[Line]:
             command = (mark["command"] or "").lower()
             count += command not in UNNUMBERED
             label = mark["number"] or ("input" if command in UNNUMBERED else str(count))
-            current = Line(label, NAMES.get(command, command))
+            current = Line(label, NAMES.get(command, command), indent=-1 if command else len(mark["indent"] or ""))
             place = mark.end()
         if current is not None:
             current.parts.append(text[place:])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.brackets import arguments
-from bilevel_verify.latex.grammar.cursor import Cursor
+from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
 from bilevel_verify.latex.grammar.derivatives import derivative_name, nabla_of, value_kind
-from bilevel_verify.latex.grammar.expressions import raised, whole
+from bilevel_verify.latex.grammar.expressions import raised, term, whole
 from bilevel_verify.latex.grammar.undeclared import (
     APPLIED,
     indices_of,
@@ -19,8 +20,9 @@ from bilevel_verify.latex.grammar.undeclared import (
 )
 from bilevel_verify.latex.notation import Entry
 from bilevel_verify.latex.source.atoms import Atom, atom_of
-from bilevel_verify.latex.source.items import Item, Script, opens
+from bilevel_verify.latex.source.items import Fence, Item, Script, opens
 from bilevel_verify.latex.source.structure import flat
+from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import LINES, Kind, Value
 
 EXPECTATION = "expectation"
@@ -193,7 +195,7 @@ def application(cursor: Cursor, entry: Entry, name: str, kind: Kind, sub: tuple[
     if sub is not None:
         index = indices_of(cursor, entry, sub)
     expected = entry.name == EXPECTATION
-    values = arguments(cursor, "([" if expected else "(")
+    values = _expected(cursor) if expected else arguments(cursor)
     if values is None:
         node = tree.Index(name, tuple(index), column=column) if index else tree.Letter(name, column=column)
         return Value(node, "function")
@@ -204,6 +206,33 @@ def application(cursor: Cursor, entry: Entry, name: str, kind: Kind, sub: tuple[
     nodes = [*nodes, *index] if "last" in entry.flags else [*index, *nodes]
     kind = values[-1].kind if expected else kind
     return Value(tree.Call(name, tuple(nodes), column=column), kind)
+
+
+def _expected(cursor: Cursor) -> list[Value] | None:
+    """What an expectation is of: a bracket, in it perhaps ``X \\mid Y`` (then ``Y, X``), or the term behind it."""
+    item, start = cursor.look(), cursor.place
+    if not opens(item, "(["):
+        return [term(cursor)] if begins_operand(cursor, item) else None
+    stop = start + 1 if isinstance(item, Fence) else _closing(cursor.items, start)
+    inner = item.items if isinstance(item, Fence) else cursor.items[start + 1 : stop - 1]
+    bars = [n for n, i in enumerate(inner) if isinstance(i, Token) and i.kind == "command" and i.text == "mid"]
+    if len(bars) != 1 or item is None:
+        return arguments(cursor, "([")
+    cursor.place = stop
+    of, given = (whole(cursor.child(part, item.at)) for part in (inner[: bars[0]], inner[bars[0] + 1 :]))
+    return [given, of]
+
+
+def _closing(items: Sequence[Item], start: int) -> int:
+    """The place behind the bracket that closes the one at ``start``, or the end."""
+    depth = 0
+    for place in range(start, len(items)):
+        item = items[place]
+        if isinstance(item, Token) and item.kind == "delimiter":
+            depth += (item.text in "([") - (item.text in ")]")
+            if depth == 0:
+                return place + 1
+    return len(items) + 1
 
 
 def _derivative(cursor: Cursor, atom: Atom) -> Value:

@@ -48,6 +48,9 @@ def operand(cursor: Cursor) -> Value:
         case Token(kind="command", text="emptyset" | "varnothing"):
             cursor.place += 1
             return Value(tree.Call("set", (), column=item.at + 1), "set")
+        case Token(kind="command", text="partial"):
+            cursor.place += 1
+            return _subdifferential(cursor, item)
         case Token(kind="command", text=text) if text in symbols.DOTS:
             cursor.place += 1
             return Value(tree.Letter("dots", column=item.at + 1), "unknown")
@@ -63,6 +66,14 @@ def operand(cursor: Cursor) -> Value:
             cursor.place += 1
             return environment(cursor, item)
     return symbol(cursor)
+
+
+def _subdifferential(cursor: Cursor, item: Token) -> Value:
+    """``\\partial f(x)``: a set."""
+    value = factor(cursor)
+    if not isinstance(value.node, tree.Call) or value.kind != "scalar":
+        raise cursor.error("macro", "\\partial of something that is not a value of a function", item)
+    return Value(tree.Call("subdifferential", (value.node,), column=item.at + 1), "set")
 
 
 def _braced(cursor: Cursor, item: Group) -> Value:

@@ -9,6 +9,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.language.elementary import ELEMENTARY
 from bilevel_verify.latex import Notation
 from bilevel_verify.latex.grammar.derivatives import split_name
+from bilevel_verify.latex.grammar.names import EXPECTATION
 from bilevel_verify.latex.notation import Entry
 from bilevel_verify.proofreading.names.occurrences import has_power_of_e
 
@@ -288,6 +289,8 @@ class ShapeReader:
         first = shapes[0] if shapes else None
         if name in ("norm", "norm_2", "frobenius", "abs", "dual_norm", "dist", "component", "lambda_min", "rank"):
             return NUMBER
+        if name == EXPECTATION:
+            return shapes[-1]
         if name == "dot" and len(shapes) == 2:
             self.at = arguments
             if first is not None and shapes[1] is not None:

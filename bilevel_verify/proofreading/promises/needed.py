@@ -116,7 +116,8 @@ def _bounded(sentence: Sentence, functions: Set[str]) -> str:
     ):
         return ""
     others = free_letters(right) - NUMBERS
-    return left.name if plain(right) and others and left.name not in others else ""
+    meant = isinstance(right, tree.Letter)  # an order between constants may be: mu <= L
+    return left.name if plain(right) and others and left.name not in others and not meant else ""
 
 
 def _said(paper: Paper, proof: Passage, home: Passage, letter: str, used: Sentence) -> bool:
