@@ -12,6 +12,7 @@ from bilevel_verify.proofreading.algorithms.consistent import consistency_defect
 from bilevel_verify.proofreading.algorithms.counting import count_defects
 from bilevel_verify.proofreading.algorithms.reading import Algorithm, algorithm_defects, algorithms_of
 from bilevel_verify.proofreading.algorithms.turned import turned_defects
+from bilevel_verify.proofreading.counted.identities import identity_defects
 from bilevel_verify.proofreading.defect import Defect, Group, grouped
 from bilevel_verify.proofreading.instances.remainders import remainder_defects
 from bilevel_verify.proofreading.instances.scales import scale_defects
@@ -49,7 +50,7 @@ PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
     step_defects, quantified_defects, closed_form_defects, least_defects, named_place_defects,
     citation_defects, case_defects, total_defects, nearly_equal_defects, twin_defects, idle_defects,
     remainder_defects, scale_defects, premise_defects, source_defects,
-    introduction_defects,
+    introduction_defects, identity_defects,
 )  # fmt: skip
 
 
@@ -107,7 +108,7 @@ def proofread(card: Card) -> Report:
 def proofread_draft(draft: Draft) -> Report:
     """Proofread a paper's source: names, algorithms, citations."""
     paper = paper_of_draft(draft)
-    algorithms, missing = algorithms_of(paper.listings, paper.notation, paper.given)
+    algorithms, missing = algorithms_of(paper.listings, paper.notation, paper.given, paper.below)
     found = _report(draft.key, paper, algorithms, missing)
     return _with_joints(found, tuple(judged_joints(paper, draft)))
 

@@ -149,6 +149,13 @@ class Paper:
         return frozenset(found)
 
     @cached_property
+    def below(self) -> frozenset[str]:
+        """Sequences of which an entry with a negative index stands in the text."""
+        said = (s for s in self.sentences if s.read.formula.kind != "algorithm-line")
+        entries = (p for s in said for node in s.nodes() for p in node.walk() if isinstance(p, tree.Index))
+        return frozenset(p.base for p in entries if any((tree.rational(i) or 0) < 0 for i in p.indices))
+
+    @cached_property
     def parts(self) -> tuple[tree.Node, ...]:
         """Every part of every formula, each once, in the order of the paper."""
         return tuple(dict.fromkeys(p for s in self.sentences for node in s.nodes() for p in node.walk()))

@@ -21,15 +21,19 @@ class Early:
     entry: str
 
 
-def read_too_early(program: script.Program, given: frozenset[str]) -> tuple[Early, ...]:
+def read_too_early(program: script.Program, given: frozenset[str], below: frozenset[str]) -> tuple[Early, ...]:
     """Entries read in the first pass of the loops and assigned later in the same pass, in the order of the lines.
+
+    Also ``r[-1]`` of a sequence that begins with ``r[0]``; ``below`` are sequences that may begin before it.
 
     ``given`` are names that the inputs mention: of these some entries have a value from the start. Branches are not
     entered; what they assign counts as assigned.
     """
     walk = _Walk(given)
     walk.block(program.statements)
-    return tuple(walk.found.values())
+    begun = {base for base, index in walk.known if index and min(index) >= 0} - below
+    before = {entry: early for entry, early in walk.negative.items() if entry[0] in begun}
+    return tuple((walk.found | before).values())
 
 
 class _Walk:
@@ -38,6 +42,7 @@ class _Walk:
         self.values: dict[str, int] = {}
         self.known: set[Entry] = set()
         self.read: dict[Entry, Early] = {}
+        self.negative: dict[Entry, Early] = {}
         self.found: dict[Entry, Early] = {}
 
     def block(self, statements: Iterable[script.Statement]) -> None:
@@ -83,7 +88,11 @@ class _Walk:
     def _reads(self, node: tree.Node, line: str) -> None:
         for part in _entries(node):
             entry = self._entry(part)
-            if entry is not None and entry not in self.known and part.base not in self.given:
+            if entry is None or entry in self.known:
+                continue
+            if entry[1][-1] < 0:
+                self.negative.setdefault(entry, Early(line, to_text(part)))
+            elif part.base not in self.given:
                 self.read.setdefault(entry, Early(line, to_text(part)))
 
     def _entry(self, node: tree.Index) -> Entry | None:

@@ -11,7 +11,13 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation
 from bilevel_verify.proofreading.algorithms.first_pass import assigned_letters, read_too_early
 from bilevel_verify.proofreading.algorithms.paths import missed_on_paths
-from bilevel_verify.proofreading.algorithms.restarts import idle_loops, kept_counters, stale_entries, twin_counters
+from bilevel_verify.proofreading.algorithms.restarts import (
+    idle_loops,
+    kept_counters,
+    stale_entries,
+    standing_starts,
+    twin_counters,
+)
 from bilevel_verify.proofreading.algorithms.zones import Zones, whole_letters
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.hapax import script_index
@@ -27,7 +33,7 @@ class Algorithm:
     """An algorithm that was understood: where it stands, its statements, and what has a value from the start.
 
     ``sequences`` are those that are given as a whole (None: not known), ``conditions`` are what is given of the inputs,
-    ``defined`` the sequences that the text around it gives a value or a range.
+    ``defined`` the sequences that the text around it gives a value or a range, ``below`` those with an ``a[-1]`` there.
     """
 
     id: str
@@ -37,10 +43,14 @@ class Algorithm:
     sequences: frozenset[str] | None = None
     conditions: tuple[tree.Node, ...] = ()
     defined: frozenset[str] = frozenset()
+    below: frozenset[str] = frozenset()
 
 
 def algorithms_of(
-    listings: Iterable[Listing], notation: Notation, defined: frozenset[str] = frozenset()
+    listings: Iterable[Listing],
+    notation: Notation,
+    defined: frozenset[str] = frozenset(),
+    below: frozenset[str] = frozenset(),
 ) -> tuple[list[Algorithm], list[str]]:
     """The printed algorithms that were understood, and one line for each that was not."""
     found: list[Algorithm] = []
@@ -61,6 +71,7 @@ def algorithms_of(
                     printed.sequences,
                     printed.conditions,
                     defined,
+                    below,
                 )
             )
     return found, missing
@@ -79,6 +90,9 @@ def algorithm_defects(algorithm: Algorithm) -> Iterator[Defect]:
     for loop in idle_loops(algorithm.program):
         title = "every pass of the loop does the same as the first, so that its test never changes its answer"
         yield _defect(algorithm, "endless", loop.label, title, BREAKS)
+    for standing, base in standing_starts(algorithm.program):
+        title = f"each pass assigns the next {base} and begins at the first one: none goes on from the last"
+        yield _defect(algorithm, "stale", standing.label, title, BREAKS)
     for twin, one, other in twin_counters(algorithm.program):
         title = f"{one} and {other} begin together and are stepped together: one of them is never set back"
         yield _defect(algorithm, "stale", twin.label, title, BREAKS)
@@ -146,7 +160,8 @@ def _standing(algorithm: Algorithm) -> Iterator[Defect]:
 
 def _early(algorithm: Algorithm) -> Iterator[Defect]:
     """Entries that the first pass reads before the line that assigns them."""
-    for found in read_too_early(algorithm.program, algorithm.inputs):
+    before = algorithm.inputs if algorithm.sequences is None else algorithm.sequences | algorithm.below
+    for found in read_too_early(algorithm.program, algorithm.inputs, before):
         title = f"{found.entry} is read in the first pass before any line assigned it"
         yield _defect(algorithm, "unassigned", found.line, title, BREAKS)
 

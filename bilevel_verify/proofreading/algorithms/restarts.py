@@ -93,6 +93,20 @@ def twin_counters(program: script.Program) -> Iterator[tuple[script.While, str, 
                         yield loop, one, other
 
 
+def standing_starts(program: script.Program) -> Iterator[tuple[script.For, str]]:
+    """Loops over s that assign ``z[s + 1]``, and of z read ``z[0]`` alone: no pass goes on from the one before."""
+    for loop in (s for s in program.walk() if isinstance(s, script.For)):
+        inner = list(script.Program(loop.body, "").walk())
+        targets = [t for s in inner if isinstance(s, script.Assign) for t in s.targets]
+        moved = {t.base for t in targets if isinstance(t, tree.Index) and loop.index in tree.letters(t.indices[-1])}
+        read = [p for s in inner for node in script.expressions_of(s) for p in node.walk() if isinstance(p, tree.Index)]
+        for base in sorted(moved):
+            mine = [p.indices[-1] for p in read if p.base == base and len(p.indices) == 1]
+            alone = [t for t in targets if isinstance(t, tree.Index) and t.base == base]
+            if mine and len(alone) == 1 and all(whole(index) is not None for index in mine):
+                yield loop, base
+
+
 def _indices(node: tree.Node) -> set[str]:
     """Letters of the indices of a formula."""
     entries = (p for p in node.walk() if isinstance(p, tree.Index))

@@ -86,7 +86,7 @@ class World:
 
     ``blocks`` are the arguments of functions by their letters, ``known`` the sizes on which the paper agrees; ``firm``
     are the letters that are numbers for certain, where the notation was guessed (None: it was declared); ``single`` are
-    the sequences that have entries with one index.
+    the sequences that have entries with one index, ``acting`` what stands where only a matrix can.
     """
 
     notation: Notation
@@ -94,6 +94,7 @@ class World:
     known: dict[tuple[str, int], str] = field(default_factory=dict)
     firm: frozenset[str] | None = None
     single: frozenset[str] = frozenset()
+    acting: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -228,6 +229,8 @@ class ShapeReader:
         core = entry.atom.symbol.rpartition("{")[2].strip("}\\")
         if entry.kind == "scalar":
             return entry.name in self.world.firm
+        if entry.kind == "matrix" and entry.name not in self.world.acting:
+            return False
         return core[:1].islower() == (entry.kind == "vector") and entry.name not in self.world.firm
 
     def _entry_too(self, entry: Entry) -> bool:

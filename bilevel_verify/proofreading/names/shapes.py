@@ -25,17 +25,22 @@ TRUST = 3
 
 ONE_DIMENSION = re.compile(r"\b(?:one dimension|one-dimensional|univariate|on the (?:real )?line)\b", re.I)
 
+IN_VALUE = re.compile(r"\\in\s*\\(max|min)(?![a-z])")
+LINE = re.compile(r"\\mathbb\{?R\}?\^\{?1\b")
+
 
 def shape_defects(paper: Paper) -> Iterator[Defect]:
     """Formulas whose shapes do not fit what the rest of the paper says."""
+    yield from _in_a_value(paper)
     firm = _numbers(paper) if paper.guessed else None
-    world = World(paper.notation, _blocks(paper), firm=firm, single=_single(paper))
+    world = World(paper.notation, _blocks(paper), firm=firm, single=_single(paper), acting=_acting(paper))
     world = replace(world, known=_votes(paper, world))
+    on_line = {s.unit for s in paper.sentences if LINE.search(s.latex)}
     clean: Counter[str] = Counter()
     broken: dict[str, int] = defaultdict(int)
     found: list[tuple[Sentence, str, set[str]]] = []
     for sentence in paper.sentences:
-        if ONE_DIMENSION.search(sentence.before):  # vectors are numbers there
+        if ONE_DIMENSION.search(sentence.before) or (sentence.unit and sentence.unit in on_line):  # vectors are numbers
             continue
         names = {n for node in sentence.nodes() for n in tree.letters(node)} - NUMBERS
         conflicts = list(_conflicts(sentence, world))
@@ -51,6 +56,15 @@ def shape_defects(paper: Paper) -> Iterator[Defect]:
             continue
         grade = "wording" if message.startswith("an inner product") else "local slip"
         yield Defect("shape", sentence.place, message, grade, sentence.latex, unit=sentence.unit)
+
+
+def _in_a_value(paper: Paper) -> Iterator[Defect]:
+    """``s \\in \\max_v h(v)``: not read, as a number is no set."""
+    for sentence in paper.unread:
+        found = IN_VALUE.search(sentence.latex)
+        if found is not None and "where a set is expected" in sentence.read.message:
+            title = f"the {found[1]} is a value, and nothing is in it: arg {found[1]} is meant"
+            yield Defect("shape", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
 
 
 def _is_line(notation: Notation, name: str) -> bool:
@@ -75,6 +89,13 @@ def _single(paper: Paper) -> frozenset[str]:
     """Sequences of which entries with one index stand somewhere."""
     parts = (p for p in paper.parts if isinstance(p, tree.Index))
     return frozenset(p.base for p in parts if len(p.indices) == 1)
+
+
+def _acting(paper: Paper) -> frozenset[str]:
+    """Letters and sequences that are certainly matrices: what is put before a vector, transposed or inverted."""
+    sides = (p.left for p in paper.parts if isinstance(p, tree.MatrixMultiply))
+    turned = (a for p in paper.parts if isinstance(p, tree.Call) and p.function in ("T", "inv") for a in p.arguments)
+    return frozenset(name for node in (*sides, *turned) for name in tree.letters(node))
 
 
 def _numbers(paper: Paper) -> frozenset[str]:

@@ -153,7 +153,8 @@ def _itself(clause: Clause, home: str) -> Iterator[Defect]:
         return
     for found in re.finditer(rf"\b{kind}s? (?:{kind} )?{re.escape(number)}(?![\w.]*\d)", clause.words):
         leans = LEANS.search(clause.words[: found.start()])
-        if leans and CONCLUDES.search(clause.words[found.end() :]):
+        behind = clause.words[found.end() :]
+        if leans and (CONCLUDES.search(behind) or not behind.strip(" .\n")):
             yield _defect(clause, f"{home} is used in its own proof", (f"the proof of {home} rests on {home}",), "")
 
 
