@@ -35,6 +35,10 @@ SAID = {
 """Words before a formula -> what they say about the symbol in it."""
 
 
+DRAFTED = {"open_minima": "wide", "bracketed_index": "yes"}
+"""How the formulas of a draft are read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Declared:
     """A symbol with what it was taken for; ``doubt`` is a question to the author, or empty."""
@@ -83,7 +87,7 @@ def notation_of(
     running = frozenset({*INDEX_LETTERS.split(), *(i.replace("\\", "") for i in indices)})
     picks = {s for d in found for s in _picks(d.entry, evidence)}
     notation = Notation(
-        entries, running, True, norms=norms, components=frozenset(picks), options={"open_minima": "wide"}, title="draft"
+        entries, running, True, norms=norms, components=frozenset(picks), options={**DRAFTED}, title="draft"
     )
     return notation, found
 
@@ -164,12 +168,15 @@ def _indexed(traits: Traits, indices: frozenset[str]) -> bool:
 
 
 def _upper(traits: Traits, indices: frozenset[str], kind: str) -> bool:
-    """Whether superscripts are indices: powers of vectors there are none, and nobody prints a first power, ``K_t^1``.
+    """Whether superscripts are indices: powers of vectors there are none, and nobody prints ``K_t^1`` or ``p^{(k)}``.
 
     A vector with no superscript but ``T`` and a number from 2 on is transposed there, and a number elsewhere (``r^2``).
     """
     if kind == "scalar":
-        return any(sub and sup == "1" for sub, sup in traits.scripts)
+        running = (sup for sup, items in traits.sup_items.items() if is_running(items, indices))
+        return any(sub and sup == "1" for sub, sup in traits.scripts) or any(
+            re.fullmatch(r"\(.*\)", s) for s in running
+        )
     return kind != "matrix" and any(
         (is_running(items, indices) and sup not in TRANSPOSES) or re.fullmatch(r"-?[01]|\(.*\)", sup)
         for sup, items in traits.sup_items.items()

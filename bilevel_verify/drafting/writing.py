@@ -9,7 +9,7 @@ from typing import Any
 from bilevel_verify.drafting.document import Formula, Unit, plain_words, slug
 from bilevel_verify.drafting.drafted import Drafted
 from bilevel_verify.drafting.entries import Made
-from bilevel_verify.drafting.kinds import Declared
+from bilevel_verify.drafting.kinds import DRAFTED, Declared
 from bilevel_verify.drafting.scopes import NEW
 from bilevel_verify.errors import CardError, InputError
 from bilevel_verify.language import to_text
@@ -121,7 +121,7 @@ def notation_table(notation: Notation) -> dict[str, str]:
                 continue
             words[group].append(word)
     table = {"indices": " ".join(sorted(notation.indices & set("ijklmnpqrst")))}
-    return table | {group: " ".join(found) for group, found in words.items()} | {"open_minima": "wide"}
+    return table | {group: " ".join(found) for group, found in words.items()} | DRAFTED
 
 
 def _declaration(entry: Entry) -> str:

@@ -50,6 +50,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "open_minima": ("wide",),
     "subscripts": ("product",),
     "circ": ("outer",),
+    "bracketed_index": ("yes",),
 }
 """Readings that a paper fixes for itself; without them the reader asks."""
 INDICES = "i j k l m n p q r s t"

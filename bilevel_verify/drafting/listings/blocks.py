@@ -40,7 +40,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.theorems import algorithm as script
-from bilevel_verify.theorems.rewrite import rebuild
+from bilevel_verify.theorems.rewrite import rebuild, substitute
 
 ZERO = re.compile(r"\\[a-z]+\{0\}")
 
@@ -133,6 +133,8 @@ class Entries:
             if node.name not in self.known:
                 self.known[node.name] = self._entry(node)
             return self.known[node.name]
+        if isinstance(node, tree.Call) and (free := _over_all(node)):
+            node = rebuild(node, lambda part: substitute(part, {free: tree.Letter("_")}))
         if isinstance(node, tree.Call) and (entry := value_entry(node)) is not None and entry.base in self.values:
             node = entry
         return rebuild(node, self.node)
@@ -157,6 +159,13 @@ class Entries:
                     return node
                 return tree.Index(other.name, indices)
         return node
+
+
+def _over_all(node: tree.Call) -> str:
+    """The letter over which something is smallest or largest, with no range: it is not the one of a line."""
+    span = node.arguments[-1] if node.arguments else None
+    free = node.function in ("min", "max", "argmin", "argmax") and isinstance(span, tree.Tuple) and len(span.items) < 3
+    return tree.name_of(span.items[0]) if free and isinstance(span, tree.Tuple) and span.items else ""
 
 
 def _names(sentence: Told) -> set[str]:

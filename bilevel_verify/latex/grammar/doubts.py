@@ -28,6 +28,12 @@ def bracketed(items: Sequence[Item]) -> bool:
     return False
 
 
+def unbracketed(items: Sequence[Item]) -> Sequence[Item]:
+    """A script that stands in brackets without them."""
+    shown = [i for i in items if not (isinstance(i, Token) and i.kind in ("gap", "space"))]
+    return shown[0].items if isinstance(shown[0], Fence) else shown[1:-1]
+
+
 def no_script_in_brackets(cursor: Cursor, script: Script) -> None:
     """Ask what a script in brackets is.
 

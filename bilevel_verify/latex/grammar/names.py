@@ -150,7 +150,8 @@ def _letter(cursor: Cursor, match: Match, item: Item) -> Value:
     sup = match.sup
     if entry.role == "sequence":
         indices: list[tree.Node] = []
-        scripts = [match.sub, sup if "upper" in entry.flags else None]
+        upper = "upper" in entry.flags and not (sup is not None and flat(sup) in ("top", "intercal"))
+        scripts = [match.sub, sup if upper else None]
         if "upper-component" not in entry.flags:
             scripts.reverse()
         for script in scripts:
@@ -159,7 +160,7 @@ def _letter(cursor: Cursor, match: Match, item: Item) -> Value:
             raise cursor.error("script", f"{entry.display} with the script of its component only", item)
         if indices:
             value = Value(tree.Index(entry.name, tuple(indices), column=column), _entry_kind(entry, match))
-        if "upper" in entry.flags:
+        if upper:
             sup = None
     return value if sup is None else raised(cursor, value, Script("^", sup, item.at))
 

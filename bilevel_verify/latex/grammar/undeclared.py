@@ -11,7 +11,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import free_letters
 from bilevel_verify.latex.grammar.brackets import arguments
 from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
-from bilevel_verify.latex.grammar.doubts import bracketed
+from bilevel_verify.latex.grammar.doubts import bracketed, unbracketed
 from bilevel_verify.latex.grammar.expressions import expression, raised, whole
 from bilevel_verify.latex.grammar.sets import reals, relation
 from bilevel_verify.latex.notation import Entry
@@ -41,6 +41,8 @@ def side_by_side(items: Sequence[Item]) -> bool:
 
 def indices_of(cursor: Cursor, entry: Entry, items: Sequence[Item]) -> list[tree.Node]:
     """Indices between commas; neighbours without a comma are a product, or two indices where the notation says so."""
+    if "upper" in entry.flags and cursor.context.notation.options.get("bracketed_index") and bracketed(items):
+        items = unbracketed(items)
     inside = cursor.child(items, items[0].at if items else cursor.at)
     if "split" in entry.flags and not any(isinstance(i, Token) and i.text == "," for i in items):
         parts = [[i] for i in items]

@@ -228,7 +228,8 @@ class ShapeReader:
         assert self.world.firm is not None
         core = entry.atom.symbol.rpartition("{")[2].strip("}\\")
         if entry.kind == "scalar":
-            return entry.name in self.world.firm
+            bare = self.world.notation.by_symbol.get(core, ()) if core != entry.atom.symbol else ()
+            return entry.name in self.world.firm and not any(e.kind == "vector" for e in bare)  # a mean of vectors
         if entry.kind == "matrix" and entry.name not in self.world.acting:
             return False
         return core[:1].islower() == (entry.kind == "vector") and entry.name not in self.world.firm
