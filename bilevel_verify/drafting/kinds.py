@@ -35,7 +35,7 @@ SAID = {
 """Words before a formula -> what they say about the symbol in it."""
 
 
-DRAFTED = {"open_minima": "wide", "bracketed_index": "yes"}
+DRAFTED = {"open_minima": "wide", "bracketed_index": "yes", "partial": "subdifferential"}
 """How the formulas of a draft are read."""
 
 

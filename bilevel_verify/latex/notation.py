@@ -51,6 +51,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "subscripts": ("product",),
     "circ": ("outer",),
     "bracketed_index": ("yes",),
+    "partial": ("subdifferential",),
 }
 """Readings that a paper fixes for itself; without them the reader asks."""
 INDICES = "i j k l m n p q r s t"

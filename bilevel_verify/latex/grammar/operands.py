@@ -69,7 +69,9 @@ def operand(cursor: Cursor) -> Value:
 
 
 def _subdifferential(cursor: Cursor, item: Token) -> Value:
-    """``\\partial f(x)``: a set."""
+    """``\\partial f(x)``, where the notation says that it is a set."""
+    if "partial" not in cursor.context.notation.options:
+        raise cursor.error("macro", "\\partial is not known as an operand", item)
     value = factor(cursor)
     if not isinstance(value.node, tree.Call) or value.kind != "scalar":
         raise cursor.error("macro", "\\partial of something that is not a value of a function", item)

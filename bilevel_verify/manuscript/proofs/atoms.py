@@ -26,7 +26,7 @@ class Atoms:
     """Signs and letters of atoms.
 
     ``kind`` says of a tree whether it is a scalar, a vector, ...; ``domains`` are ranges of letters (for an entry of a
-    sequence: of the sequence).
+    sequence: of the sequence), ``parts`` what atoms are functions of, ``depth`` how many sums are open.
     """
 
     kind: Callable[[tree.Node], str]
@@ -34,6 +34,8 @@ class Atoms:
     signs: dict[str, str] = field(default_factory=dict)
     letters: dict[str, frozenset[str]] = field(default_factory=dict)
     needs: Needs = field(default_factory=dict)
+    parts: dict[str, tuple[str, tuple[Polynomial, ...]]] = field(default_factory=dict)
+    depth: int = 0
 
     def named(self, name: str, sign: str, used: frozenset[str]) -> Polynomial:
         """An atom of a sign; ``used`` are the letters in it."""

@@ -16,8 +16,9 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.proofs import polynomials as p
 from bilevel_verify.manuscript.proofs.atoms import ANY, NEGATIVE, NONNEGATIVE, POSITIVE, Atoms, Needs, Unreadable
 from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
+from bilevel_verify.manuscript.proofs.sums import summed
 from bilevel_verify.manuscript.proofs.words import Linear, Word, added, inverted, linear_key, reduced, transposed
-from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
+from bilevel_verify.theorems.rewrite import free_letters, rebuild
 
 ARRAYS = ("vector", "matrix", "tensor", "covector")
 
@@ -28,7 +29,7 @@ class Forms(Atoms):
 
     ``rules`` are vectors that are written out; with ``euclidean`` a squared norm is the inner product of the vector
     with itself, with ``expand`` a squared absolute value is the square. ``sizes`` are the vectors whose norms are
-    atoms, ``shapes`` their kinds, ``parts`` what other atoms are functions of, ``products`` the sides of inner
+    atoms, ``shapes`` their kinds, ``products`` the sides of inner
     products, ``sums`` names for sums, ``read`` the polynomials of trees, each with what it needs, ``texts``
     their names.
     """
@@ -39,10 +40,8 @@ class Forms(Atoms):
     entry_sign: Callable[[tree.Index], str] | None = None
     sizes: dict[str, Linear] = field(default_factory=dict)
     shapes: dict[str, str] = field(default_factory=dict)
-    parts: dict[str, tuple[str, tuple[Polynomial, ...]]] = field(default_factory=dict)
     products: dict[str, tuple[Word, Word]] = field(default_factory=dict)
     sums: dict[str, str] = field(default_factory=dict)
-    depth: int = 0
     read: dict[tuple[tree.Node, int], tuple[Polynomial, Needs]] = field(default_factory=dict)
     texts: dict[tree.Node, str] = field(default_factory=dict)
 
@@ -197,7 +196,7 @@ class Forms(Atoms):
         if name == "T" and self.kind(node) == "scalar":
             return self._inner_word(self.linear(node))
         if name in ("sum", "integral") and (span := binder(node)) is not None:
-            return self._summed(name, arguments[0], span)
+            return summed(self, name, arguments[0], span)
         if self.kind(node) in (*ARRAYS, "set") or binder(node) is not None:
             if name not in ("max", "min", "prod"):
                 raise Unreadable(f"{name} is no number")
@@ -217,49 +216,6 @@ class Forms(Atoms):
         text = f"{name}({', '.join(p.key(h) for h in held)})"
         self.parts.setdefault(text, (name, held))
         return self.named(text, sign, self.used(*held))
-
-    def _summed(self, name: str, body: tree.Node, span: tuple[str, tree.Node, tree.Node]) -> Polynomial:
-        """A sum term by term: what does not run with its index is a factor."""
-        index, low, high = span
-        ends_ = [self.scalar(end) for end in (low, high)]
-        length = p.plus(ends_[1], ends_[0], -1)
-        if name == "sum" and set(length) <= {p.UNIT} and length.get(p.UNIT, 0) < 0:
-            return {}
-        self.depth += 1
-        bound = f"bound_{self.depth}"
-        inside = self.scalar(substitute(body, {index: tree.Letter(bound)}))
-        self.depth -= 1
-        ends = ", ".join(p.key(end) for end in ends_)
-        used = frozenset(free_letters(low) | free_letters(high))
-        total: Polynomial = {}
-        for monomial, value in inside.items():
-            runs = tuple((n, e) for n, e in monomial if bound in self.letters.get(n, ()))
-            rest = tuple((n, e) for n, e in monomial if (n, e) not in runs)
-            text = f"{name}({p.shown(runs)}; {ends})"
-            if name == "sum" and text not in self.parts and low != high:
-                self._peeled(text, body, span, monomial, bound)
-            sign = NONNEGATIVE if self.sign(runs) != ANY else ANY
-            inner = frozenset().union(*(self.letters.get(n, frozenset()) for n, _ in runs)) - {bound}
-            total = p.plus(total, p.scaled(self.named(text, sign, used | inner), value, rest))
-        return total
-
-    def _peeled(
-        self, text: str, body: tree.Node, span: tuple[str, tree.Node, tree.Node], monomial: Monomial, bound: str
-    ) -> None:
-        """The last summand of a sum, as far as it is a term of its own: for sums that are longer by one."""
-        index, low, high = span
-        if not isinstance(high, tree.Letter) or self.depth:
-            return
-        self.parts[text] = ("open", ())
-        whole = substitute(body, {index: high})
-        before = tree.Add((high, tree.Negate(tree.Number(Fraction(1)))))
-        try:
-            last = self.scalar(whole)
-            rest = self.scalar(tree.Call("sum", (body, tree.Tuple((tree.Letter(index), low, before)))))
-            full = self.scalar(tree.Call("sum", (body, tree.Tuple((tree.Letter(index), low, high)))))
-        except ValueError:
-            return
-        self.parts[text] = ("peeled", (p.plus(p.plus(full, rest, -1), last, -1),))
 
     # vectors and matrices --------------------------------------------------------------------------------------
 
