@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -201,6 +202,7 @@ def _family(printed: Algorithm, name: str, given: Mapping[str, object]) -> Calla
 
     indices, formula = printed.families[name]
 
+    @cache
     def entry(*values: int) -> Any:
         letters: dict[str, tree.Node] = {}
         for index, value in zip(indices, values, strict=True):

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -105,9 +106,14 @@ class LinearOperator:
         return self.product(vector)
 
 
+@cache
+def _exact(kind: type) -> bool:
+    return issubclass(kind, int | Fraction) and not issubclass(kind, bool)
+
+
 def is_exact(value: Value) -> bool:
     """Whether a value is an integer or a quotient of integers."""
-    return isinstance(value, int | Fraction) and not isinstance(value, bool)
+    return _exact(type(value))
 
 
 def is_array(value: Value) -> bool:
