@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -106,14 +105,10 @@ class LinearOperator:
         return self.product(vector)
 
 
-@cache
-def _exact(kind: type) -> bool:
-    return issubclass(kind, int | Fraction) and not issubclass(kind, bool)
-
-
 def is_exact(value: Value) -> bool:
     """Whether a value is an integer or a quotient of integers."""
-    return _exact(type(value))
+    kind = type(value)  # the frequent kinds come first: to ask whether another one is a Fraction takes long
+    return kind not in (float, np.ndarray, bool) and issubclass(kind, int | Fraction)
 
 
 def is_array(value: Value) -> bool:
