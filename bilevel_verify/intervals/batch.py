@@ -54,7 +54,9 @@ class Interval:
             c, d = self.hi * other.lo, self.hi * other.hi
             low = np.fmin(np.fmin(a, b), np.fmin(c, d))
             high = np.fmax(np.fmax(a, b), np.fmax(c, d))
-            lo, hi = down(low), up(high)
+            lo, hi, both = down(low), up(high), low * high
+            if np.count_nonzero(both * both > 0) == np.size(both):  # nearly always: no end is 0, none is missing
+                return Interval(lo, hi)
         # fmin/fmax skip 0*inf = NaN; all four are NaN only for [0,0]*[-inf,inf] = 0
         flat_low, flat_high = low == 0, high == 0
         missing = np.isnan(low)
@@ -151,7 +153,8 @@ def product_of_positive(a: Interval, b: Interval) -> Interval:
 
 def clean(lo: Array, hi: Array) -> Interval:
     """An interval whose NaN ends became infinite."""
-    if np.isnan(lo).any() or np.isnan(hi).any():
+    ordered = lo <= hi  # false beside a NaN; ends the wrong way round stay as they are
+    if np.count_nonzero(ordered) < np.size(ordered):
         lost = np.isnan(lo) | np.isnan(hi)
         lo, hi = np.where(lost, -np.inf, lo), np.where(lost, np.inf, hi)
     return Interval(lo, hi)

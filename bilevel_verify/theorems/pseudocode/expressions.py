@@ -78,6 +78,8 @@ class Expressions:
 
     def finite(self, value: Value) -> Value:
         """Refuse NaN and infinities where a value is kept."""
+        if is_array(value) and value.ndim == 1 and value.dtype == float and all(map(math.isfinite, value.tolist())):
+            return value
         entries = value.ravel() if is_array(value) else [value]
         for entry in entries:
             number = not (is_exact(entry) or callable(entry) or isinstance(entry, bool | LinearOperator))
@@ -89,6 +91,8 @@ class Expressions:
         outer, self.reads = self.reads, None
         value = self.value(node)
         self.reads = outer
+        if type(value) is int:  # nearly always
+            return value
         if isinstance(value, Fraction) and value.denominator == 1:
             return int(value)
         if not isinstance(value, int) or isinstance(value, bool):
@@ -131,12 +135,14 @@ class Expressions:
 
     def value(self, node: tree.Node) -> Value:
         match node:
-            case tree.Number(value=value):
-                return int(value) if value.denominator == 1 else value
             case tree.Letter(name=name):
                 return self.letter(name)
             case tree.Index(base=base, indices=indices):
-                return self.entry(base, tuple(self.index(i) for i in indices))
+                return self.entry(base, tuple([self.index(i) for i in indices]))
+            case tree.Call():
+                return self.call(node)
+            case tree.Number(value=value):
+                return int(value) if value.denominator == 1 else value
             case tree.Add(terms=terms):
                 return self.fold([self.value(t) for t in terms], lambda a, b: a + b)
             case tree.Multiply(factors=factors):
@@ -156,8 +162,6 @@ class Expressions:
                 return self.product(self.value(a), self.value(b))
             case tree.Conditional(test=test, yes=yes, no=no):
                 return self.value(yes if self.test(test) else no)
-            case tree.Call():
-                return self.call(node)
         raise Halt("undefined", f"{type(node).__name__} has no value here", self.line)
 
     def letter(self, name: str) -> Value:

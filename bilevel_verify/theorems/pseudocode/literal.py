@@ -10,19 +10,21 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from bilevel_verify.errors import ParameterError
+from bilevel_verify.language import tree
 from bilevel_verify.methods.run import Run, Status, Trace
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Algorithm, Card
 from bilevel_verify.theorems.pseudocode.functions import LiteralFunctions
 from bilevel_verify.theorems.pseudocode.interpreter import Execution, interpret
 from bilevel_verify.theorems.pseudocode.numbers import Field, Floats, Multiprecision
-from bilevel_verify.theorems.rewrite import substitute
+from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import SEQUENCES
 
 STARTS = {"x_int": "x0", "x0": "x0", "x_00": "x0", "y0": "y0", "z_0": "y0", "v0": "v0"}
@@ -197,42 +199,28 @@ def input_of(printed: Algorithm, name: str, given: Mapping[str, object], starts:
 
 def _family(printed: Algorithm, name: str, given: Mapping[str, object]) -> Callable[..., Any]:
     """A sequence of parameters as a function of its indices."""
-    from bilevel_verify.language import tree
-
     indices, formula = printed.families[name]
+    known = [part for n in sorted(free_letters(formula.tree) - {*indices}) if n in given for part in (n, given[n])]
 
     def entry(*values: int) -> Any:
-        letters: dict[str, tree.Node] = {}
-        for index, value in zip(indices, values, strict=True):
-            letters[index] = tree.Number(_fraction(value))
-        body = substitute(formula.tree, letters)
-        return _Numbers(given).value(body)
+        return _entry(formula.tree, tuple(zip(indices, values, strict=True)), *known)
 
     return entry
 
 
-def _fraction(value: int) -> Fraction:
-    from fractions import Fraction
+@lru_cache(maxsize=4096, typed=True)
+def _entry(formula: tree.Node, at: tuple[tuple[str, int], ...], *known: Any) -> Any:
+    """Exact arithmetic on the parameters of the run, names and numbers in turn; many runs ask for the same entry."""
+    from bilevel_verify.numbers import exact
+    from bilevel_verify.numbers.rounding import precision
+    from bilevel_verify.theorems.letters.resolve import scalar_of
 
-    return Fraction(value)
-
-
-class _Numbers:
-    """Formulas of a family: exact arithmetic on the parameters of the run."""
-
-    def __init__(self, given: Mapping[str, object]) -> None:
-        self.given = given
-
-    def value(self, node: Any) -> Any:
-        from bilevel_verify.numbers import exact
-        from bilevel_verify.numbers.rounding import precision
-        from bilevel_verify.theorems.letters.resolve import scalar_of
-        from bilevel_verify.theorems.rewrite import free_letters
-
-        missing = [name for name in sorted(free_letters(node)) if name not in self.given]
-        if missing:
-            raise ParameterError(f"no value for {', '.join(missing)}")
-        with precision(exact.BITS):
-            found = exact.Formula({n: scalar_of(self.given[n])[0] for n in free_letters(node)}).value(node)
-            whole = isinstance(found, Fraction) and found.denominator == 1
-            return int(exact.rational(found)) if whole else exact.middle(found)
+    given = dict(zip(known[::2], known[1::2]))
+    node = substitute(formula, {index: tree.Number(Fraction(value)) for index, value in at})
+    missing = [name for name in sorted(free_letters(node)) if name not in given]
+    if missing:
+        raise ParameterError(f"no value for {', '.join(missing)}")
+    with precision(exact.BITS):
+        found = exact.Formula({n: scalar_of(given[n])[0] for n in free_letters(node)}).value(node)
+        whole = isinstance(found, Fraction) and found.denominator == 1
+        return int(exact.rational(found)) if whole else exact.middle(found)

@@ -107,7 +107,8 @@ class LinearOperator:
 
 def is_exact(value: Value) -> bool:
     """Whether a value is an integer or a quotient of integers."""
-    return isinstance(value, int | Fraction) and not isinstance(value, bool)
+    kind = type(value)  # the frequent kinds come first: to ask whether another one is a Fraction takes long
+    return kind not in (float, np.ndarray, bool) and issubclass(kind, int | Fraction)
 
 
 def is_array(value: Value) -> bool:
