@@ -21,6 +21,7 @@ from bilevel_verify.drafting.draft import draft
 from bilevel_verify.proofreading import proofread_draft
 
 FRESH = Path(__file__).parents[1] / "proofreading" / "fresh"
+STRANGERS = FRESH.parent / "strangers"
 LEAST = 0.9
 LEAST_OF_KINDS = 0.87
 """Of the operators of each kind together, over the fifteen texts of the corpus; citations are far from the rest."""
@@ -31,8 +32,9 @@ STILL_TRUE = {
     ("two-functions.md", "(2) -> (4)"): "(4) is (2) with f(x) and the inner product on the other side",
 }
 """Mutants of these operators that are right, too: file and change, and why."""
-LEAST_OF_LISTS = {"twelve": 0.5, "thirteen": 0.45, "cited": 0.45}
-"""Slips that were written by hand before anything was run: twelve of them led to rules, thirteen were held out."""
+LEAST_OF_LISTS = {"twelve": 0.5, "thirteen": 0.45, "cited": 0.45, "fourteen": 0.25}
+"""Slips that were written by hand before anything was run: twelve of them led to rules, thirteen were held out, and
+fourteen is a stranger's, on 24 texts of which nothing was known before."""
 
 
 def test_the_share_of_damaged_papers_that_are_told(tmp_path: Path) -> None:
