@@ -80,6 +80,8 @@ def test_a_slip_is_told_and_the_right_text_is_not(case: str) -> None:
         "let $k$ solve $2(k+1)=k(k+2)$",
         "we stop when $2(k+1)=k(k+2)$",
         "we have $(k+1)n=k(n+2)$",
+        "then $2k+1=9$",
+        "the square $(1+i)^2=2i$",
     ],
 )
 def test_what_is_supposed_or_holds_somewhere_is_no_identity(said: str) -> None:
@@ -90,6 +92,7 @@ def test_an_entry_before_the_first_may_be_given() -> None:
     text = CG.replace("PLACE", "r_{k-1}")
     assert not told(f"We set $r_{{-1}}=x_0$ by convention.\n\n{text}", "paper.md")
     assert not told(text.replace("2. Set $r_0", "2. Set $r_{-1}=x_0$, $r_0"), "paper.md")
+    assert not told(text.replace("$K$.\n2. Set $r_0 = b - x_0$.", "$r_0 = r_{-1}$, $K$.\n2. Set $s = 1$."), "paper.md")
 
 
 def test_a_nested_list_has_the_blocks_that_it_shows(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def _on_one_line(line: Line) -> Iterator[Line]:
     head, body = _parted(line)
     if line.keyword == "if" and split_then(line)[1]:
         yield line
-    elif body:
+    elif any(not isinstance(part, str) for part in body):  # ``repeat steps 3 and 4`` is no body
         yield replace(line, parts=head)
         yield keyed(Line(line.label, "", body, line.indent))
         yield Line(line.label, "end", indent=line.indent)

@@ -51,6 +51,9 @@ class _Walk:
 
     def statement(self, statement: script.Statement) -> None:
         """One statement of the first pass."""
+        if isinstance(statement, script.Assign) and isinstance(statement.value, tree.Index):  # x[0] = x[-1] gives both
+            entry = self._entry(statement.value)
+            self.known |= {entry} if entry is not None and entry[1][-1] < 0 else set()
         for node in script.expressions_of(statement):
             self._reads(node, statement.label)
         match statement:

@@ -1,7 +1,7 @@
 """``2(k + 1)^2 - (k + 1)(k + 2) = k(k + 1)``: an equation between sums and products of one running letter.
 
 Both sides are multiplied out at whole numbers, exactly. What defines a letter, is supposed or solved for is left alone,
-and so is what holds at one of the numbers: it may be a condition.
+and so is what holds at one of the numbers, or has the letter on one side only: it may be a condition.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from bilevel_verify.theorems.rewrite import free_letters
 
 POINTS = (2, 3, 5, 7, 12)
 MOST_POWER = 6
+IMAGINARY = frozenset({"i", "j"})
+"""What may be the root of -1."""
 SUPPOSED = re.compile(
     r"\b(?:if|when|whenever|unless|until|solv\w+|equation|root|suppos\w+|assum\w+)\b[^.;]{0,60}\Z", re.I
 )
@@ -34,7 +36,11 @@ def identity_defects(paper: Paper) -> Iterator[Defect]:
             continue
         for left, right in _equations(sentence):
             letters = free_letters(left) | free_letters(right)
-            if len(letters) > 1 or not letters <= paper.notation.indices:
+            if (
+                len(letters) > 1
+                or not letters <= paper.notation.indices - IMAGINARY
+                or free_letters(left) != free_letters(right)
+            ):
                 continue
             name = next(iter(letters), "")
             found = [(n, _value(left, name, n), _value(right, name, n)) for n in (POINTS if name else POINTS[:1])]
