@@ -32,7 +32,7 @@ STILL_TRUE = {
     ("two-functions.md", "(2) -> (4)"): "(4) is (2) with f(x) and the inner product on the other side",
 }
 """Mutants of these operators that are right, too: file and change, and why."""
-LEAST_OF_LISTS = {"twelve": 0.5, "thirteen": 0.45, "cited": 0.45, "fourteen": 0.25}
+LEAST_OF_LISTS = {"twelve": 0.5, "thirteen": 0.45, "cited": 0.45, "fourteen": 0.22}
 """Slips that were written by hand before anything was run: twelve of them led to rules, thirteen were held out, and
 fourteen is a stranger's, on 24 texts of which nothing was known before."""
 
