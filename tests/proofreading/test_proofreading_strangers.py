@@ -50,6 +50,18 @@ PROOF = """**Lemma 1.** We have $f(x_{k+1})\\le f(x_k)$ for all $k\\ge 0$.
 
 *Proof.* Sum the bound of Lemma 1. $\\square$
 """
+TWO = r"""**Algorithm 1** A method
+
+1. Input: $x_0$, $K$.
+2. For $k = 0, 1, \dots, K-1$:
+   1. $y_k = x_k - \nabla f(x_k)$
+   2. $x_{k+1} = y_k - \nabla f(y_k)$
+3. Return $x_K$.
+
+## 2 Cost
+
+Each iteration evaluates $PLACE$ gradients of $f$.
+"""
 CASES = {
     "an identity": (
         "paper.md",
@@ -62,6 +74,7 @@ CASES = {
     "an entry before the first": ("paper.md", CG, "r_{k-1}", "x_{k+1}", "r[k - 1] is read in the first pass"),
     "a start that stands": ("paper.tex", STAGES, "z_0", "z_s", "none goes on from the last"),
     "a value and no set": ("paper.tex", CHOSEN, "max", "argmax", "arg max is meant"),
+    "calls of one pass": ("paper.md", TWO, "3", "2", "make 2 of these calls, and not 3"),
     "a statement in its own proof": ("paper.md", PROOF, "Lemma 1", "the line search", "used in its own proof"),
 }
 
@@ -86,6 +99,17 @@ def test_a_slip_is_told_and_the_right_text_is_not(case: str) -> None:
 )
 def test_what_is_supposed_or_holds_somewhere_is_no_identity(said: str) -> None:
     assert not told(f"For all $k\\ge 0$ and $n\\ge 1$ consider this: {said} and go on.\n", "paper.md")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Restarted twice, it costs $3$ gradients of $f$.",
+        "Each pass in a run of Algorithm 1 makes $3$ gradients of $f$ small.",
+    ],
+)
+def test_counts_of_something_else_are_left_alone(said: str) -> None:
+    assert not told(TWO.replace("Each iteration evaluates $PLACE$ gradients of $f$.", said), "paper.md")
 
 
 def test_an_entry_before_the_first_may_be_given() -> None:

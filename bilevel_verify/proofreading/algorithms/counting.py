@@ -28,6 +28,15 @@ SAID = re.compile(
     r"\b(?:Algorithm (?P<name>[\w:-]+)|[Tt]he (?:method|algorithm))\b[^.]*"
     r"\b(?:evaluates|uses|needs|computes|takes|makes|calls)(?P<most> at most)?\s*\Z"
 )
+IN_ONE_PASS = re.compile(
+    r"\b(?:[Ee]ach|[Ee]very|[Oo]ne) (?P<which>(?:outer )?(?:iteration|epoch|stage|pass))"
+    r"(?: of Algorithm (?P<name>[\w:-]+))?"
+    r"\s+(?:evaluates|uses|needs|computes|takes|makes|calls|costs)(?:(?P<most> at most)?| [^.;]*\band)\s*\Z"
+)
+OF_A_PART = re.compile(
+    r"\b(?:each|every|one|per|an?)\s+(?:\w+ )?(?:iteration|epoch|stage|pass|step|round|call)\b[^.]*\Z", re.I
+)
+"""What is counted is no whole run."""
 OF = re.compile(
     r"\s*(?:evaluations? of |values? of )?(?:the )?(?P<what>gradients?|Hessians?|values?)(?: of)?\s*(?P<named>\x01)?",
     re.I,
@@ -47,6 +56,8 @@ def count_defects(paper: Paper, algorithms: Sequence[Algorithm]) -> Iterator[Def
         known |= {label: a for label in LABEL.findall(text) for a in algorithms if a.id == listing.id}
     for one, after in zip(paper.sentences, [*paper.sentences[1:], None], strict=True):
         said, of, claimed = SAID.search(one.before), OF.match(one.after), _claimed(one)
+        inside = IN_ONE_PASS.search(one.before)
+        said = inside or (None if OF_A_PART.search(one.before) else said)
         algorithm = (known.get(said["name"]) if said["name"] else _only(algorithms)) if said else None
         if said is None or of is None or algorithm is None or claimed is None:
             continue
@@ -55,7 +66,8 @@ def count_defects(paper: Paper, algorithms: Sequence[Algorithm]) -> Iterator[Def
         if (of["named"] is not None and wanted is None) or (wanted is None and order != 1):
             continue
         try:
-            counts = calls(algorithm.program, paper, frozenset({wanted} if order == 0 and wanted else ()))
+            program = _one_pass(algorithm.program, inside["which"]) if inside else algorithm.program
+            counts = calls(program, paper, frozenset({wanted} if order == 0 and wanted else ()))
         except NoCount:
             continue
         found = _summed(counts, wanted, order, paper)
@@ -64,6 +76,20 @@ def count_defects(paper: Paper, algorithms: Sequence[Algorithm]) -> Iterator[Def
             title = f"the lines of {algorithm.name} make {shown(found)} of these calls, and not {shown(claimed)}"
             lines = tuple(f"{name}: {shown(count)}" for name, count in counts.items())
             yield Defect("total", one.place, title, "changes a constant or a rate", one.latex, lines, unit=one.unit)
+
+
+def _one_pass(program: script.Program, which: str) -> script.Program:
+    """The lines of the only loop that is in no other; where loops are in it, an iteration may be one of theirs.
+
+    Raises
+    ------
+    NoCount : there is no such loop, or it is not clear which one is meant.
+    """
+    loops = [s for s in program.statements if isinstance(s, script.For | script.While)]
+    inner = any(isinstance(s, script.For | script.While) for one in loops for s in script.Program(one.body, "").walk())
+    if len(loops) != 1 or (inner and which == "iteration"):
+        raise NoCount("which loop is meant")
+    return script.Program(loops[0].body, "")
 
 
 def _only(algorithms: Sequence[Algorithm]) -> Algorithm | None:
