@@ -49,7 +49,7 @@ OF_MANY = re.compile(
     r"\b(?:sum(?:s|med|ming)?|add(?:ed|ing)|telescop\w+|iterat(?:ed|ing)|unroll\w*|induct\w+|repeat\w*|recurs\w+)\b",
     re.I,
 )
-"""What many relations give together: those of one index do not."""
+"""What many relations give of their entries together: those of one index do not."""
 CASES = re.compile(r"\b(?:if|when(?:ever)?|case|otherwise|unless|suppose|assume|contradiction|contrary)\b", re.I)
 
 
@@ -173,13 +173,19 @@ def _of_proof(paper: Paper, said: Said, home: Passage, parts: list[Clause]) -> I
         open_case = open_case or CASES.search(clause.words) is not None
         for place, sentence in enumerate(clause.formulas):
             before = clause.before(place)
-            used = not open_case and NEW.search(before) is None and OF_MANY.search(before) is None
+            used, together = not open_case and NEW.search(before) is None, OF_MANY.search(before) is not None
             for relation in relations_of(sentence, False) if used else ():
-                if not _names(relation, before):
+                if not _names(relation, before) and not (together and _has_entries(paper, relation)):
                     yield from _judged(said, home, sentence, relation)
             for relation in _amounts(paper, clause, place):
                 yield from _judged(said, home, sentence, relation, amount=True)
             said = said.with_more(relations_of(sentence, False))
+
+
+def _has_entries(paper: Paper, relation: tree.Compare) -> bool:
+    """Whether an entry of a sequence stands in a relation, also one that is printed like a letter, ``delta_K``."""
+    sequences = {e.name for e in paper.notation.entries if e.role == "sequence"}
+    return any("[" in name or name.partition("_")[0] in sequences for name in tree.letters(relation))
 
 
 def _names(relation: tree.Compare, before: str) -> bool:
