@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.latex.source.atoms import Atom, atom_of
-from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script, opens
+from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script, closing, opens
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.symbols import DOTS, FRACTIONS
 from bilevel_verify.latex.source.tokens import Source, Token
@@ -314,14 +314,8 @@ def bracketed(items: Sequence[Item], place: int) -> list[list[Item]] | None:
         return list(_split(item.items, (",", ";")))
     if not (isinstance(item, Token) and item.kind == "delimiter" and item.text == "("):
         return None
-    depth = 0
-    for end in range(place, len(items)):
-        other = items[end]
-        if isinstance(other, Token) and other.kind == "delimiter":
-            depth += {"(": 1, ")": -1}.get(other.text, 0)
-            if depth == 0:
-                return list(_split(items[place + 1 : end], (",", ";")))
-    return None
+    end = closing(items, place)
+    return None if end is None else list(_split(items[place + 1 : end], (",", ";")))
 
 
 def _split(items: Sequence[Item], marks: Iterable[str]) -> Iterator[list[Item]]:

@@ -71,7 +71,7 @@ def notation_of(
     names: set[str] = set()
     vectors = _vectors(evidence, spoken)
     for key, traits in evidence.symbols.items():
-        if _skipped(key, indices) and not (key[0] == "\\mathbf{1}" and traits.traits["transposed"]):
+        if _skipped(key, traits, indices):
             continue
         base = evidence.symbols.get((*key[:3], ""))
         if key[3] and key[:3] in sequences and not is_word(key[3]) and re.fullmatch(r"[-0-9,+]*", key[3]):
@@ -153,8 +153,10 @@ def _safe(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_") or "other"
 
 
-def _skipped(key: Key, indices: frozenset[str]) -> bool:
+def _skipped(key: Key, traits: Traits, indices: frozenset[str]) -> bool:
     symbol = key[0]
+    if symbol == "\\mathbf{1}" and traits.traits["transposed"]:  # the vector of ones; else it is an indicator
+        return False
     inner = re.fullmatch(r"\\(?:mathrm|operatorname)\{([^{}]*)\}", symbol)
     if inner and (inner[1].lower() in JOINED or len(inner[1]) > 30):
         return True

@@ -31,6 +31,7 @@ class _HashedOnce:
     """A frozen tree whose hash is asked for again and again: it is computed from below once, and in no pickle."""
 
     __slots__ = ("_hash",)
+    _hash: int
 
     def __init_subclass__(cls) -> None:
         made = vars(cls).get("__hash__")  # a dataclass with slots makes its class twice, the second time with a hash
@@ -38,10 +39,10 @@ class _HashedOnce:
             setattr(cls, "__hash__", _once(made))  # noqa: B010
 
 
-def _once(made: Callable[[Any], int]) -> Callable[[Any], int]:
-    def hashed(self: Any) -> int:
+def _once(made: Callable[[_HashedOnce], int]) -> Callable[[_HashedOnce], int]:
+    def hashed(self: _HashedOnce) -> int:
         try:
-            return self._hash  # type: ignore[no-any-return]
+            return self._hash
         except AttributeError:
             found = made(self)
             object.__setattr__(self, "_hash", found)

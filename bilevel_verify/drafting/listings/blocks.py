@@ -37,11 +37,14 @@ from bilevel_verify.drafting.listings.lines import (
 )
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.latex import Notation, read_latex
+from bilevel_verify.latex.grammar.binding import bound_by
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.rewrite import rebuild, substitute
 
+EXTREMES = frozenset({"min", "max", "argmin", "argmax"})
 ZERO = re.compile(r"\\[a-z]+\{0\}")
 
 
@@ -134,7 +137,7 @@ class Entries:
                 self.known[node.name] = self._entry(node)
             return self.known[node.name]
         if isinstance(node, tree.Call) and (free := _over_all(node)):
-            node = rebuild(node, lambda part: substitute(part, {free: tree.Letter("_")}))
+            node = substitute(node, {name: tree.Letter("_") for name in free})
         if isinstance(node, tree.Call) and (entry := value_entry(node)) is not None and entry.base in self.values:
             node = entry
         return rebuild(node, self.node)
@@ -161,11 +164,9 @@ class Entries:
         return node
 
 
-def _over_all(node: tree.Call) -> str:
-    """The letter over which something is smallest or largest, with no range: it is not the one of a line."""
-    span = node.arguments[-1] if node.arguments else None
-    free = node.function in ("min", "max", "argmin", "argmax") and isinstance(span, tree.Tuple) and len(span.items) < 3
-    return tree.name_of(span.items[0]) if free and isinstance(span, tree.Tuple) and span.items else ""
+def _over_all(node: tree.Call) -> frozenset[str]:
+    """Letters over which something is smallest or largest, with no range: they are not those of a line."""
+    return bound_by(node) if node.function in EXTREMES and binder(node) is None else frozenset()
 
 
 def _names(sentence: Told) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bilevel_verify.language import tree
@@ -20,7 +19,7 @@ from bilevel_verify.latex.grammar.undeclared import (
 )
 from bilevel_verify.latex.notation import Entry
 from bilevel_verify.latex.source.atoms import Atom, atom_of
-from bilevel_verify.latex.source.items import Fence, Item, Script, opens
+from bilevel_verify.latex.source.items import Fence, Item, Script, closing, opens
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import LINES, Kind, Value
@@ -214,26 +213,14 @@ def _expected(cursor: Cursor) -> list[Value] | None:
     item, start = cursor.look(), cursor.place
     if not opens(item, "(["):
         return [term(cursor)] if begins_operand(cursor, item) else None
-    stop = start + 1 if isinstance(item, Fence) else _closing(cursor.items, start)
-    inner = item.items if isinstance(item, Fence) else cursor.items[start + 1 : stop - 1]
+    end = start if isinstance(item, Fence) else closing(cursor.items, start)
+    inner = item.items if isinstance(item, Fence) else cursor.items[start + 1 : end]
     bars = [n for n, i in enumerate(inner) if isinstance(i, Token) and i.kind == "command" and i.text == "mid"]
-    if len(bars) != 1 or item is None:
+    if len(bars) != 1 or item is None or end is None:
         return arguments(cursor, "([")
-    cursor.place = stop
+    cursor.place = end + 1
     of, given = (whole(cursor.child(part, item.at)) for part in (inner[: bars[0]], inner[bars[0] + 1 :]))
     return [given, of]
-
-
-def _closing(items: Sequence[Item], start: int) -> int:
-    """The place behind the bracket that closes the one at ``start``, or the end."""
-    depth = 0
-    for place in range(start, len(items)):
-        item = items[place]
-        if isinstance(item, Token) and item.kind == "delimiter":
-            depth += (item.text in "([") - (item.text in ")]")
-            if depth == 0:
-                return place + 1
-    return len(items) + 1
 
 
 def _derivative(cursor: Cursor, atom: Atom) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bilevel_verify.latex.source.tokens import Token
@@ -54,6 +55,20 @@ class Script:
 
 
 Item = Token | Group | Fence | Environment | Macro | Script
+
+
+def closing(items: Sequence[Item], start: int) -> int | None:
+    """The place of the bracket that closes the one at ``start``, only its own kind counted; None if there is none."""
+    first = items[start]
+    opened = first.text if isinstance(first, Token) else ""
+    depth = 0
+    for place in range(start, len(items)):
+        item = items[place]
+        if isinstance(item, Token) and item.kind == "delimiter":
+            depth += {opened: 1, {"(": ")", "[": "]"}.get(opened): -1}.get(item.text, 0)
+            if depth == 0:
+                return place
+    return None
 
 
 def opens(item: Item | None, brackets: str) -> bool:

@@ -107,7 +107,10 @@ def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int,
                     fitting[factor] = _fits(factor, forms)
                 if not fitting[factor] or (fitting[factor] == ANY and not fact.equal):
                     continue
-                value = p.times_term(fact.value, factor)
+                try:
+                    value = p.times(fact.value, {factor: 1})
+                except p.TooLarge:
+                    continue
                 made[place, factor] = _Column(fact, factor, value, fact.equal)
                 fresh |= dict.fromkeys(m for m in value if m not in wanted)
                 if len(made) >= most:

@@ -29,9 +29,8 @@ class Forms(Atoms):
 
     ``rules`` are vectors that are written out; with ``euclidean`` a squared norm is the inner product of the vector
     with itself, with ``expand`` a squared absolute value is the square. ``sizes`` are the vectors whose norms are
-    atoms, ``shapes`` their kinds, ``products`` the sides of inner
-    products, ``sums`` names for sums, ``read`` the polynomials of trees, each with what it needs, ``texts``
-    their names.
+    atoms, ``shapes`` their kinds, ``products`` the sides of inner products, ``sums`` names for sums, ``read`` the
+    polynomials of trees, each with what it needs, ``texts`` their names.
     """
 
     rules: Mapping[tree.Node, tree.Node] = field(default_factory=dict)

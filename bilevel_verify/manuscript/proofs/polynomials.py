@@ -79,15 +79,6 @@ def times(one: Polynomial, other: Polynomial) -> Polynomial:
     return found
 
 
-def times_term(one: Polynomial, by: Monomial) -> Polynomial:
-    """The product with a product of powers: other terms become other terms."""
-    found: Polynomial = {}
-    for monomial, value in one.items():
-        factor, together = _together(monomial, by)
-        found[together] = value if factor == 1 else value * factor
-    return found
-
-
 @lru_cache(maxsize=200_000)
 def _together(one: Monomial, other: Monomial) -> tuple[Rational, Monomial]:
     return merged((*one, *other))

@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 
 Polynomial: TypeAlias = dict[tuple[str, ...], Fraction]
 """Sorted letters of a monomial -> coefficient, none of them 0."""
+CALLS = r"evaluates|uses|needs|computes|takes|makes|calls"
 SAID = re.compile(
     r"\b(?:Algorithm (?P<name>[\w:-]+)|[Tt]he (?:method|algorithm))\b[^.]*"
-    r"\b(?:evaluates|uses|needs|computes|takes|makes|calls)(?P<most> at most)?\s*\Z"
+    rf"\b(?:{CALLS})(?P<most> at most)?\s*\Z"
 )
 IN_ONE_PASS = re.compile(
     r"\b(?:[Ee]ach|[Ee]very|[Oo]ne) (?P<which>(?:outer )?(?:iteration|epoch|stage|pass))"
     r"(?: of Algorithm (?P<name>[\w:-]+))?"
-    r"\s+(?:evaluates|uses|needs|computes|takes|makes|calls|costs)(?:(?P<most> at most)?| [^.;]*\band)\s*\Z"
+    rf"\s+(?:{CALLS}|costs)(?:(?P<most> at most)?| [^.;]*\band)\s*\Z"
 )
 OF_A_PART = re.compile(
     r"\b(?:each|every|one|per|an?)\s+(?:\w+ )?(?:iteration|epoch|stage|pass|step|round|call)\b[^.]*\Z", re.I

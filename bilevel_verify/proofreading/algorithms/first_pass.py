@@ -95,7 +95,7 @@ class _Walk:
                 continue
             if entry[1][-1] < 0:
                 self.negative.setdefault(entry, Early(line, to_text(part)))
-            elif part.base not in self.given:
+            if part.base not in self.given:
                 self.read.setdefault(entry, Early(line, to_text(part)))
 
     def _entry(self, node: tree.Index) -> Entry | None:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.parameters import NEW
+from bilevel_verify.proofreading.names.closed_forms import value_at
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import free_letters
 
@@ -35,15 +36,12 @@ def identity_defects(paper: Paper) -> Iterator[Defect]:
         ):
             continue
         for left, right in _equations(sentence):
-            letters = free_letters(left) | free_letters(right)
-            if (
-                len(letters) > 1
-                or not letters <= paper.notation.indices - IMAGINARY
-                or free_letters(left) != free_letters(right)
-            ):
+            letters = free_letters(left)
+            if len(letters) > 1 or free_letters(right) != letters or not letters <= paper.notation.indices - IMAGINARY:
                 continue
             name = next(iter(letters), "")
-            found = [(n, _value(left, name, n), _value(right, name, n)) for n in (POINTS if name else POINTS[:1])]
+            values = [{name: Fraction(n)} for n in POINTS] if name else [{}]
+            found = [(v.get(name), value_at(left, v), value_at(right, v)) for v in values]
             if all(one is not None and other is not None and one != other for _, one, other in found):
                 yield _defect(sentence, left, right, name, found[0])
 
@@ -53,7 +51,7 @@ def _defect(
     left: tree.Node,
     right: tree.Node,
     name: str,
-    shown: tuple[int, Fraction | None, Fraction | None],
+    shown: tuple[Fraction | None, Fraction | None, Fraction | None],
 ) -> Defect:
     at = f" at {name} = {shown[0]}" if name else ""
     title = f"{to_text(left)} is not {to_text(right)}: {shown[1]} and {shown[2]}{at}"
@@ -69,31 +67,13 @@ def _equations(sentence: Sentence) -> Iterator[tuple[tree.Node, tree.Node]]:
 
 
 def _compound(node: tree.Node) -> bool:
-    return isinstance(node, tree.Add | tree.Multiply | tree.Divide | tree.Power)
+    return isinstance(node, tree.Add | tree.Multiply | tree.Divide | tree.Power) and _is_plain(node)
 
 
-def _value(node: tree.Node, name: str, value: int) -> Fraction | None:
-    """The value of sums, products, quotients and small whole powers; None for anything else."""
-    parts = [_value(part, name, value) for part in node.children()]
-    if any(part is None for part in parts):
-        return None
-    held = [part for part in parts if part is not None]
-    match node:
-        case tree.Number(value=number):
-            return number
-        case tree.Letter(name=letter):
-            return Fraction(value) if letter == name else None
-        case tree.Add():
-            return sum(held, Fraction(0))
-        case tree.Negate():
-            return -held[0]
-        case tree.Multiply():
-            found = Fraction(1)
-            for part in held:
-                found *= part
-            return found
-        case tree.Divide():
-            return held[0] / held[1] if held[1] else None
-        case tree.Power() if held[1].denominator == 1 and abs(held[1]) <= MOST_POWER and (held[0] or held[1] > 0):
-            return held[0] ** int(held[1])
-    return None
+def _is_plain(node: tree.Node) -> bool:
+    """Whether only sums, products, quotients and small whole powers of letters and numbers stand in a formula."""
+    if isinstance(node, tree.Power):
+        power = tree.rational(node.exponent)
+        return power is not None and power.denominator == 1 and abs(power) <= MOST_POWER and _is_plain(node.base)
+    kinds = tree.Number | tree.Letter | tree.Add | tree.Negate | tree.Multiply | tree.Divide
+    return isinstance(node, kinds) and all(map(_is_plain, node.children()))

@@ -48,7 +48,7 @@ def _summed(left: tree.Node, right: tree.Node, at: Sentence) -> Iterator[Defect]
     if not sums or len(spans) != len(sums) or not ends or letters != free_letters(right) or len(letters) > MOST_LETTERS:
         return
     values = [_values(letters, ends, size) for size in ENDS]
-    found = [(v, _value(left, v), _value(right, v)) for v in values]
+    found = [(v, value_at(left, v), value_at(right, v)) for v in values]
     if all(a is not None and b is not None and a != b for _, a, b in found):
         point, a, b = found[0]
         shown = ", ".join(f"{n} = {x}" for n, x in sorted(point.items()))
@@ -61,7 +61,7 @@ def _values(letters: frozenset[str] | set[str], ends: set[str], size: int) -> di
     return {**{n: Fraction(size) for n in ends}, **dict(zip(others, map(Fraction, PRIMES), strict=False))}
 
 
-def _value(node: tree.Node, values: Mapping[str, Fraction]) -> Fraction | None:
+def value_at(node: tree.Node, values: Mapping[str, Fraction]) -> Fraction | None:
     """An exact value; sums are added up."""
     try:
         written = _added_up(node, values)
@@ -73,7 +73,7 @@ def _value(node: tree.Node, values: Mapping[str, Fraction]) -> Fraction | None:
 
 def _added_up(node: tree.Node, values: Mapping[str, Fraction]) -> tree.Node:
     if isinstance(node, tree.Call) and node.function == "sum" and (span := binder(node)) is not None:
-        low, high = (_value(end, values) for end in span[1:])
+        low, high = (value_at(end, values) for end in span[1:])
         if low is None or high is None or low.denominator != 1 or high.denominator != 1:
             raise ValueError("ends")
         numbers = range(int(low), int(high) + 1)
@@ -108,7 +108,9 @@ def _recurred(left: tree.Node, right: tree.Node, at: Sentence, closed: Closed) -
     indices = {n for p in entries for n in tree.letters(p.indices[0])}
     if len(indices) != 1 or any(whole(p.indices[0]) is not None for p in entries) or len(letters) > MOST_LETTERS:
         return
-    found = [(v, _value(sides[0], v), _value(sides[1], v)) for v in (_values(letters, indices, size) for size in ENDS)]
+    found = [
+        (v, value_at(sides[0], v), value_at(sides[1], v)) for v in (_values(letters, indices, size) for size in ENDS)
+    ]
     if all(a is not None and b is not None and a != b for _, a, b in found):
         point, a, b = found[0]
         shown = ", ".join(f"{n} = {x}" for n, x in sorted(point.items()))

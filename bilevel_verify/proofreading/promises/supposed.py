@@ -184,8 +184,8 @@ def _of_proof(paper: Paper, said: Said, home: Passage, parts: list[Clause]) -> I
 
 def _has_entries(paper: Paper, relation: tree.Compare) -> bool:
     """Whether an entry of a sequence stands in a relation, also one that is printed like a letter, ``delta_K``."""
-    sequences = {e.name for e in paper.notation.entries if e.role == "sequence"}
-    return any("[" in name or name.partition("_")[0] in sequences for name in tree.letters(relation))
+    known = paper.notation.by_name
+    return any("[" in name or (name.partition("_")[0], "sequence") in known for name in tree.letters(relation))
 
 
 def _names(relation: tree.Compare, before: str) -> bool:
