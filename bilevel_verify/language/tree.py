@@ -27,11 +27,12 @@ HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
 """Whether a relation holds between two values that can be compared."""
 
 
-class _HashedOnce:
-    """A frozen tree whose hash is asked for again and again: it is computed from below once, and in no pickle."""
+class _AskedOnce:
+    """A frozen tree of which the same is asked again and again: it is worked out once, and in no pickle."""
 
-    __slots__ = ("_hash",)
+    __slots__ = ("_hash", "_parts")
     _hash: int
+    _parts: tuple[Node, ...]
 
     def __init_subclass__(cls) -> None:
         made = vars(cls).get("__hash__")  # a dataclass with slots makes its class twice, the second time with a hash
@@ -39,8 +40,8 @@ class _HashedOnce:
             setattr(cls, "__hash__", _once(made))  # noqa: B010
 
 
-def _once(made: Callable[[_HashedOnce], int]) -> Callable[[_HashedOnce], int]:
-    def hashed(self: _HashedOnce) -> int:
+def _once(made: Callable[[_AskedOnce], int]) -> Callable[[_AskedOnce], int]:
+    def hashed(self: _AskedOnce) -> int:
         try:
             return self._hash
         except AttributeError:
@@ -52,7 +53,7 @@ def _once(made: Callable[[_HashedOnce], int]) -> Callable[[_HashedOnce], int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Node(_HashedOnce):
+class Node(_AskedOnce):
     """Base of all nodes. ``column`` is the 1-based place in the source text; it takes no part in comparison."""
 
     column: int = field(default=0, compare=False, kw_only=True)
@@ -68,19 +69,41 @@ class Node(_HashedOnce):
 
     def walk(self) -> Iterator[Node]:
         """This node and everything below it, in preorder, without recursion."""
-        stack: list[Node] = [self]
-        while stack:
-            node = stack.pop()
-            yield node
-            for name in reversed(names_of(type(node))):
-                value = getattr(node, name)
-                if isinstance(value, tuple):
-                    stack.extend(part for part in reversed(value) if isinstance(part, Node))
-                else:
-                    stack.append(value)
+        try:
+            return iter(self._parts)
+        except AttributeError:
+            parts: list[Node] = []
+            stack: list[Node] = [self]
+            while stack:
+                node = stack.pop()
+                parts.append(node)
+                for name in reversed(names_of(type(node))):
+                    value = getattr(node, name)
+                    if isinstance(value, tuple):
+                        stack.extend([part for part in reversed(value) if isinstance(part, Node)])
+                    else:
+                        stack.append(value)
+            if len(parts) <= MOST_KEPT:
+                object.__setattr__(self, "_parts", tuple(parts))
+            return iter(parts)
 
 
+MOST_KEPT = 200
+"""Nodes of a tree that are kept for its next walk: those of a long one would be as many as the square of its depth."""
 _NAMES: dict[type[Node], tuple[str, ...]] = {}
+
+
+def replaced(node: Node, altered: Mapping[str, object]) -> Node:
+    """The node with some of its fields changed: ``dataclasses.replace`` without its questions, which cost most of it."""
+    kind = type(node)
+    order = _FIELDS.get(kind)
+    if order is None:
+        order = _FIELDS[kind] = tuple(item.name for item in fields(kind) if not item.kw_only)
+    made: Callable[..., Node] = kind
+    return made(*[altered[name] if name in altered else getattr(node, name) for name in order], column=node.column)
+
+
+_FIELDS: dict[type[Node], tuple[str, ...]] = {}
 
 
 def names_of(kind: type[Node]) -> tuple[str, ...]:

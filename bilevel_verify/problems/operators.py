@@ -155,7 +155,7 @@ class Operators:
 
     def _power(self, node: Node, base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
         self.budget.power(base, exponent, node)
-        if base.is_zero and not exponent.is_positive and exponent != 0:
+        if exponent != 0 and not exponent.is_positive and base.is_zero:  # asked last: of a long sum it costs most
             raise self.budget.fail("zero to a power that is not positive", node)
         self.needed(base, sign_of_base(base, exponent), node)
         return self._finish(node, lambda: base**exponent)

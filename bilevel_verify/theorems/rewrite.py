@@ -35,7 +35,7 @@ def rebuild(node: tree.Node, change: Callable[[tree.Node], tree.Node]) -> tree.N
             parts = tuple([change(part) for part in value])
             if not all(map(is_, parts, value)):
                 altered[name] = parts
-    return replace(node, **altered) if altered else node  # type: ignore[arg-type]
+    return tree.replaced(node, altered) if altered else node
 
 
 def with_child(node: tree.Node, place: int, child: tree.Node) -> tree.Node:

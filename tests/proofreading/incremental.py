@@ -10,9 +10,13 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache, wraps
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
+
+import pytest
+from once import once
 
 from bilevel_verify.drafting.draft import draft
 from bilevel_verify.errors import LatexError
@@ -34,10 +38,13 @@ from bilevel_verify.proofreading.source import Paper, Sentence
 Value = TypeVar("Value")
 Told = tuple[str, str, str]
 REMEMBERED: dict[Hashable, object] = {}
-NOTATIONS: dict[int, tuple[Notation, int]] = {}
-DIGESTS: dict[str, int] = {}
+NOTATIONS: dict[int, tuple[Notation, str]] = {}
 MODES: list[bool] = []
 """Whether what is remembered is used, in the blocks of ``remembering`` that are open."""
+FOLDERS: list[pytest.TempPathFactory] = []
+"""Where the workers of a run leave what they remember of right texts (``right``)."""
+SHARED = ("follows", "link")
+"""What is worth leaving there: steps, derived or judged on instances."""
 
 
 def _kept(key: Hashable, make: Callable[[], Value]) -> Value:
@@ -52,13 +59,13 @@ def _kept(key: Hashable, make: Callable[[], Value]) -> Value:
     return found  # type: ignore[return-value]
 
 
-def _digest(notation: Notation) -> int:
-    """The same number for notations that say the same."""
+def _digest(notation: Notation) -> str:
+    """The same for notations that say the same."""
     if id(notation) not in NOTATIONS:
         text = repr((notation.entries, sorted(notation.indices), notation.free, sorted(notation.known), notation.closed,
                      sorted(notation.norms.items()), sorted(notation.components),
                      sorted(notation.options.items())))  # fmt: skip
-        NOTATIONS[id(notation)] = notation, DIGESTS.setdefault(text, len(DIGESTS))
+        NOTATIONS[id(notation)] = notation, sha256(text.encode()).hexdigest()
     return NOTATIONS[id(notation)][1]
 
 
@@ -185,7 +192,24 @@ def told(text: str, name: str) -> dict[Told, Defect]:
         return {(d.kind, d.title, d.unit): d for d in proofread_draft(draft(path)).defects}
 
 
-_told_once = lru_cache(maxsize=64)(told)  # of right texts, of which there are few
+@lru_cache
+def right(name: str, text: str) -> frozenset[Told]:
+    """What is told of a right text, worked out by one worker of a run and remembered by all of them."""
+
+    def worked_out() -> tuple[dict[Hashable, object], frozenset[Told]]:
+        before = dict(REMEMBERED)
+        REMEMBERED.clear()
+        with remembering(used=False):
+            found = frozenset(told(text, name))
+        made = {k: v for k, v in REMEMBERED.items() if k[0] in SHARED}  # type: ignore[index]
+        REMEMBERED.update(before)
+        return made, found
+
+    if not FOLDERS:
+        return worked_out()[1]
+    remembered, found = once(FOLDERS[0], f"right-{sha256(text.encode()).hexdigest()}", worked_out)
+    REMEMBERED.update(remembered)
+    return found
 
 
 def told_of(slip: tuple[str, str, str, str], texts: Mapping[str, str]) -> tuple[bool, bool]:
@@ -195,5 +219,5 @@ def told_of(slip: tuple[str, str, str, str], texts: Mapping[str, str]) -> tuple[
     """
     file, old, new, words = slip
     assert old in texts[file], old
-    right, wrong = _told_once(texts[file], file), told(texts[file].replace(old, new, 1), file)
-    return any(words in title for _, title, _ in right), any(words in title for _, title, _ in wrong)
+    before, wrong = right(file, texts[file]), told(texts[file].replace(old, new, 1), file)
+    return any(words in title for _, title, _ in before), any(words in title for _, title, _ in wrong)

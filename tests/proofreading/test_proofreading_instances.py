@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from incremental import right
 from test_proofreading_steps import CORPUS, told
 
 from bilevel_verify.drafting.draft import draft
@@ -75,6 +76,7 @@ def test_what_was_changed_is_told(name: str, tmp_path: Path) -> None:
     file, old, new, words = CHANGED[name]
     text = (CORPUS / file).read_text(encoding="utf-8")
     assert text.count(old) == 1
+    right(file, text)
     assert any(words in title for _, title in told(tmp_path, text.replace(old, new), file))
 
 

@@ -7,7 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from incremental import right
 from joint_mutants import mutants
+from proofreading_mutants import papers
 from standing_alone import status
 
 from bilevel_verify.drafting.draft import draft
@@ -472,6 +474,8 @@ def test_damaged_joints_are_told(tmp_path: Path) -> None:
     every = mutants()
     random.Random(SEED).shuffle(every)
     drawn_ = every[:COUNT]
+    for file in {m.file for m in drawn_}:
+        right(file, papers()[file])
     missed = [m for m in drawn_ if not told(m.file, m.text, tmp_path)]
     assert len(missed) <= (1 - LEAST) * len(drawn_), [(m.operator, m.change) for m in missed]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from incremental import right
 from test_proofreading_kinds import LOOP
 
 from bilevel_verify.drafting.draft import draft
@@ -143,6 +144,7 @@ def test_slips_in_right_papers(case: str, tmp_path: Path) -> None:
     file, old, new = MUTANTS[case]
     text = (CORPUS / file).read_text(encoding="utf-8")
     assert old in text
+    right(file, text)
     assert told(tmp_path, text.replace(old, new), file) != set()
 
 

@@ -27,6 +27,8 @@ Local = Callable[[FloatArray, FloatArray, NDArray[np.intp]], tuple[FloatArray, F
 
 CHUNK = 4096
 MOST_STEPS = 120
+FAR = 1e30
+"""A point so far away is no minimiser that floats could tell: a row that runs there runs for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,7 @@ def _minimise_chunk(
         if not np.all(good):
             at, length = partial(_at_rows, local, X[active], rows[active]), _longest(Y[active], step, low, high)
             tried = _search(at, Y[active], value, gradient, step, length, _Tried(trial, new, good))
-            trial, new = tried.points, tried.found
+            trial, new, good = tried.points, tried.found, tried.good
         Y[active] = trial
         value, gradient, matrix = new
         residual = _norms(gradient)
@@ -171,8 +173,9 @@ def _minimise_chunk(
         chosen = active[better]
         best[chosen], best_y[chosen], best_matrix[chosen] = residual[better], trial[better], matrix[better]
         stalls[active] = np.where(halved | ~plain, 0, stalls[active] + 1)
-        # without derivatives a row has no direction: it would be searched along nothing to the end of all steps
-        moving = (stalls[active] < 2) & (residual > 0) & _usable(gradient, matrix)
+        # a row that was searched in vain would be searched in the same way again, to the end of all steps;
+        # and without derivatives it has no direction
+        moving = good & (stalls[active] < 2) & (residual > 0) & _usable(gradient, matrix) & (_norms(trial) < FAR)
         active, value, gradient, matrix = active[moving], value[moving], gradient[moving], matrix[moving]
     return _judged(best_y, best, best_matrix)
 
