@@ -94,7 +94,7 @@ _NAMES: dict[type[Node], tuple[str, ...]] = {}
 
 
 def replaced(node: Node, altered: Mapping[str, object]) -> Node:
-    """The node with some of its fields changed: ``dataclasses.replace`` without its questions, which cost most of it."""
+    """The node with some fields changed: ``dataclasses.replace`` without its questions, which cost most of it."""
     kind = type(node)
     order = _FIELDS.get(kind)
     if order is None:
