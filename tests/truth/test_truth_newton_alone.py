@@ -192,7 +192,7 @@ def test_a_row_that_runs_away_ends() -> None:
     """Steps without curvature are ten times the size of the iterate: the thirtieth power of ten is soon reached."""
     _, asked = run([(-(1e300 / 2.0 ** (800 - k)), 1.0, 0.0) for k in range(400)])
     assert abs(asked[-2]) < newton.FAR <= abs(asked[-1])
-    _, asked = run([(0.0, newton.FAR, 1e-6), (-newton.FAR**2, 1.0, 1.0), (0.0, 0.0, 1.0)], start=-newton.FAR / 1e7)
+    _, asked = run([(0.0, newton.FAR, 1e-6), (-(newton.FAR**2), 1.0, 1.0), (0.0, 0.0, 1.0)], start=-newton.FAR / 1e7)
     assert len(asked) == 3, "what is not so far away goes on"
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import add, mul
 from typing import Any
 
 import numpy as np
@@ -88,10 +89,12 @@ class Expressions:
         return value
 
     def index(self, node: tree.Node) -> int:
+        if isinstance(node, tree.Letter) and type(found := self.letters.get(node.name)) is int:  # nearly always
+            return found
         outer, self.reads = self.reads, None
         value = self.value(node)
         self.reads = outer
-        if type(value) is int:  # nearly always
+        if type(value) is int:
             return value
         if isinstance(value, Fraction) and value.denominator == 1:
             return int(value)
@@ -134,35 +137,18 @@ class Expressions:
         return True
 
     def value(self, node: tree.Node) -> Value:
-        match node:
-            case tree.Letter(name=name):
-                return self.letter(name)
-            case tree.Index(base=base, indices=indices):
-                return self.entry(base, tuple([self.index(i) for i in indices]))
-            case tree.Call():
-                return self.call(node)
-            case tree.Number(value=value):
-                return int(value) if value.denominator == 1 else value
-            case tree.Add(terms=terms):
-                return self.fold([self.value(t) for t in terms], lambda a, b: a + b)
-            case tree.Multiply(factors=factors):
-                return self.fold([self.value(f) for f in factors], lambda a, b: a * b)
-            case tree.Divide(numerator=a, denominator=b):
-                return self.divide(self.value(a), self.value(b))
-            case tree.Power(base=a, exponent=b):
-                return self.power(self.value(a), self.value(b))
-            case tree.Negate(operand=a):
-                found = self.value(a)
-                self.operand(found)
-                return -found
-            case tree.Modulo(left=a, right=b):
-                left, right = pair(self.field, *self.numbers("'%'", self.value(a), self.value(b)))
-                return left % right
-            case tree.MatrixMultiply(left=a, right=b):
-                return self.product(self.value(a), self.value(b))
-            case tree.Conditional(test=test, yes=yes, no=no):
-                return self.value(yes if self.test(test) else no)
-        raise Halt("undefined", f"{type(node).__name__} has no value here", self.line)
+        how = EVALUATED.get(type(node))
+        if how is None:
+            raise Halt("undefined", f"{type(node).__name__} has no value here", self.line)
+        return how(self, node)
+
+    def negated(self, value: Value) -> Value:
+        self.operand(value)
+        return -value
+
+    def remainder(self, left: Value, right: Value) -> Value:
+        one, other = pair(self.field, *self.numbers("'%'", left, right))
+        return one % other
 
     def letter(self, name: str) -> Value:
         if name in self.letters:
@@ -186,6 +172,10 @@ class Expressions:
     def fold(self, values: list[Value], operation: Callable[[Value, Value], Value]) -> Value:
         total = values[0]
         for value in values[1:]:
+            kind = type(total)
+            if kind is type(value) and kind in (float, int):  # nearly always, and no question below concerns them
+                total = operation(total, value) if kind is float else self.bounded(operation(total, value))
+                continue
             left, right = pair(self.field, total, value)
             if is_array(left) and is_array(right) and left.shape != right.shape:
                 raise Halt("undefined", f"shapes {left.shape} and {right.shape} do not fit", self.line)
@@ -351,7 +341,7 @@ class Expressions:
         if name in ("sum", "prod"):
             if not terms:
                 return 0 if name == "sum" else 1
-            return self.fold(terms, (lambda a, b: a + b) if name == "sum" else (lambda a, b: a * b))
+            return self.fold(terms, add if name == "sum" else mul)
         best = self.extreme([*self.numbers(name, *terms)], largest=name in ("max", "argmax"))
         return terms[best] if name in ("max", "min") else first + best
 
@@ -395,3 +385,20 @@ class Expressions:
             except (ValueError, ZeroDivisionError):
                 raise Halt("not a number", f"{name} of {values[0]}", self.line) from None
         raise Halt("unknown function", f"unknown function '{name}'", self.line)
+
+
+EVALUATED: Mapping[type[tree.Node], Callable[[Expressions, Any], Value]] = {
+    tree.Letter: lambda of, node: of.letter(node.name),
+    tree.Index: lambda of, node: of.entry(node.base, tuple([of.index(i) for i in node.indices])),
+    tree.Call: lambda of, node: of.call(node),
+    tree.Number: lambda of, node: int(node.value) if node.value.denominator == 1 else node.value,
+    tree.Add: lambda of, node: of.fold([of.value(term) for term in node.terms], add),
+    tree.Multiply: lambda of, node: of.fold([of.value(factor) for factor in node.factors], mul),
+    tree.Divide: lambda of, node: of.divide(of.value(node.numerator), of.value(node.denominator)),
+    tree.Power: lambda of, node: of.power(of.value(node.base), of.value(node.exponent)),
+    tree.Negate: lambda of, node: of.negated(of.value(node.operand)),
+    tree.Modulo: lambda of, node: of.remainder(of.value(node.left), of.value(node.right)),
+    tree.MatrixMultiply: lambda of, node: of.product(of.value(node.left), of.value(node.right)),
+    tree.Conditional: lambda of, node: of.value(node.yes if of.test(node.test) else node.no),
+}
+"""The value of each kind of expression; a table, for a literal run asks for it a million times."""

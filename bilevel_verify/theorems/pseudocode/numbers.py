@@ -108,7 +108,7 @@ class LinearOperator:
 def is_exact(value: Value) -> bool:
     """Whether a value is an integer or a quotient of integers."""
     kind = type(value)  # the frequent kinds come first: to ask whether another one is a Fraction takes long
-    return kind not in (float, np.ndarray, bool) and issubclass(kind, int | Fraction)
+    return kind is int or (kind not in (float, np.ndarray, bool) and issubclass(kind, int | Fraction))
 
 
 def is_array(value: Value) -> bool:
@@ -133,7 +133,7 @@ def norm(field: Field, value: Value) -> Number:
     if not is_array(value):
         return abs(value)
     if value.dtype != object:
-        return float(np.linalg.norm(value, 2))
+        return math.sqrt(value.dot(value)) if value.ndim == 1 else float(np.linalg.norm(value, 2))  # the same number
     if value.ndim != 1:
         raise ValueError("the spectral norm is available in double precision only")
     return field.function("sqrt", sum((v * v for v in value), field.number(0)))
@@ -154,6 +154,8 @@ def rounded(value: Value, up: bool) -> int:
 
 def bits(value: Value) -> int:
     """Size of an exact number: of its longer part."""
+    if type(value) is int:
+        return value.bit_length()
     parts = (value.numerator, value.denominator) if isinstance(value, Fraction) else (value,)
     return max(int(part).bit_length() for part in parts)
 
