@@ -156,10 +156,24 @@ def names_of(node: tree.Node) -> set[str]:
 
 
 def lettered(node: tree.Node) -> tree.Node:
-    """A formula with entries of sequences as letters: an input, or an entry of which the text gives bounds."""
-    if isinstance(node, tree.Index) and ENTRY.fullmatch(to_text(node)):
-        return tree.Letter(to_text(node))
-    return rebuild(node, lettered)
+    """A formula with letters for entries of sequences, inputs or bounded by the text, and for gaps of values."""
+    if is_gap(node):
+        return tree.Letter(f"({to_text(node)})")
+    entry = isinstance(node, tree.Index) and ENTRY.fullmatch(to_text(node)) is not None
+    return tree.Letter(to_text(node)) if entry else rebuild(node, lettered)
+
+
+def is_gap(node: tree.Node) -> bool:
+    """``f(x_0) - f^*``: a number that is not negative."""
+    match node:
+        case tree.Add(terms=(tree.Call(arguments=(tree.Index(indices=(first,)),)), tree.Negate(operand=tree.Letter()))):
+            return tree.is_zero(first)
+    return False
+
+
+def gaps_in(node: tree.Node) -> set[str]:
+    """The names of gaps in a formula with letters for them."""
+    return {n for n in tree.letters(node) if n.startswith("(")}
 
 
 def relations_of(sentence: Sentence, listed: bool) -> Iterator[tree.Compare]:
@@ -259,7 +273,7 @@ def failing(said: Said, relation: tree.Compare, of_constants: bool = False) -> d
     chosen = said.free | said.define.keys() | (names if of_constants else set())
     if not names:
         return None if evaluate(written, {}) else {}
-    if names & said.blurred or not (free_letters(relation) | names) & chosen or not names <= said.known:
+    if names & said.blurred or not (free_letters(relation) | names) & chosen or not names - gaps_in(relation) <= said.known:
         return None
     points = said.points(names)
     try:

@@ -25,9 +25,11 @@ from bilevel_verify.proofreading.joints.parameters import INHERITS, NEW, STANDIN
 from bilevel_verify.proofreading.names.occurrences import has_power_of_e
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.promises.said import (
+    ACCURACY,
     ENTRY,
     Said,
     failing,
+    gaps_in,
     leaned_on,
     relations_of,
     said_of,
@@ -50,6 +52,8 @@ OF_MANY = re.compile(
     re.I,
 )
 """What many relations give of their entries together: those of one index do not."""
+SOLVED = re.compile(r"\b(?:solv\w+|equations?|roots?|balanc\w+|equaliz\w+|minimi[sz]\w+|optimal\w*|should)\b", re.I)
+"""What is asked for, and not said to hold."""
 CASES = re.compile(r"\b(?:if|when(?:ever)?|case|otherwise|unless|suppose|assume|contradiction|contrary)\b", re.I)
 
 
@@ -106,7 +110,7 @@ def _hypotheses(draft: Draft, paper: Paper, stated: Passage, letters: set[str]) 
             yield node
     for relation in (r for s in supposed_in(stated) for r in relations_of(s, False)):
         first, value = relation.operands
-        if not isinstance(first, tree.Letter) or relation in frame.own:
+        if not isinstance(first, tree.Letter) or relation in frame.own or gaps_in(relation):
             continue
         bounded = relation.operators != ("==",) and first.name in inputs and not isinstance(value, tree.Number)
         quoted = first.name in letters & inputs
@@ -175,7 +179,8 @@ def _of_proof(paper: Paper, said: Said, home: Passage, parts: list[Clause]) -> I
             before = clause.before(place)
             used, together = not open_case and NEW.search(before) is None, OF_MANY.search(before) is not None
             for relation in relations_of(sentence, False) if used else ():
-                if not _names(relation, before) and not (together and _has_entries(paper, relation)):
+                asked = not _is_of_letter(relation) and SOLVED.search(before) is not None
+                if not _names(relation, before) and not (asked or together and _has_entries(paper, relation)):
                     yield from _judged(said, home, sentence, relation)
             for relation in _amounts(paper, clause, place):
                 yield from _judged(said, home, sentence, relation, amount=True)
@@ -194,11 +199,32 @@ def _names(relation: tree.Compare, before: str) -> bool:
     return relation.operators == ("==",) and letter and VALUE.search(before) is None
 
 
+def _is_of_letter(relation: tree.Compare) -> bool:
+    """An inequality, or the value of a letter; the sides of other equations may be matrices."""
+    return relation.operators != ("==",) or isinstance(relation.operands[0], tree.Letter)
+
+
+def _is_accurate(relation: tree.Compare) -> bool:
+    """``c (f(x_0) - f^*)/K <= eps^2``: steps enough for an accuracy; of a gap more may be known than is printed."""
+    left, right = relation.operands
+    accuracy = all(map(ACCURACY.fullmatch, tree.letters(right) - NUMBERS)) and bool(tree.letters(right))
+    return relation.operators[0] in ("<=", "<") and accuracy and not gaps_in(right)
+
+
+def _are_numbers(said: Said, relation: tree.Compare) -> bool:
+    """Whether everything in an equation is compared with a number somewhere, ``L > 0``, or has a value."""
+    compared = {o.name for r in said.where if isinstance(r, tree.Compare) and r.operators != ("==",)
+                and any(isinstance(o, tree.Number) for o in r.operands) for o in r.operands
+                if isinstance(o, tree.Letter)}  # fmt: skip
+    return tree.letters(said.out(relation)) - NUMBERS <= compared
+
+
 def _judged(
     said: Said, home: Passage, sentence: Sentence | None, relation: tree.Compare, cited: str = "", amount: bool = False
 ) -> Iterator[Judged]:
-    sums = relation.operators == ("==",) and not isinstance(relation.operands[0], tree.Letter)  # of matrices, maybe
-    if has_power_of_e(relation) or sums:
+    if has_power_of_e(relation) or not (_is_of_letter(relation) or _are_numbers(said, relation)):
+        return
+    if gaps_in(relation) and not _is_accurate(relation):
         return
     entries = [ENTRY.fullmatch(side.name) for side in relation.operands if isinstance(side, tree.Letter)]
     if len(entries) == 2 and all(entries) and len({e["base"] for e in entries if e}) == 1:
