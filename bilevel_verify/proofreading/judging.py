@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from bilevel_verify.proofreading.counted.contraries import contrary_joints
 from bilevel_verify.proofreading.counted.counts import count_joints
+from bilevel_verify.proofreading.counted.enumerated import enumerated_joints
 from bilevel_verify.proofreading.counted.factors import factor_joints
 from bilevel_verify.proofreading.counted.inductions import induction_joints
+from bilevel_verify.proofreading.counted.parts import part_joints
+from bilevel_verify.proofreading.counted.ranges import ranged_joints
 from bilevel_verify.proofreading.counted.tables import table_joints
 from bilevel_verify.proofreading.following.citing import cited_joints
 from bilevel_verify.proofreading.instances.links import link_joints
@@ -47,7 +50,7 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     carried_joints, base_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints,
     distinction_joints, exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
     promised_order_joints, plausible_joints, spoken_joints, amount_joints, count_joints,
-    contrary_joints, induction_joints, put_in_joints, worked_joints,
+    contrary_joints, induction_joints, put_in_joints, worked_joints, part_joints, enumerated_joints, ranged_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,
