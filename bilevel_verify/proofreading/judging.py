@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from bilevel_verify.proofreading.counted.columns import column_joints
 from bilevel_verify.proofreading.counted.contraries import contrary_joints
 from bilevel_verify.proofreading.counted.counts import count_joints
 from bilevel_verify.proofreading.counted.enumerated import enumerated_joints
@@ -12,6 +13,7 @@ from bilevel_verify.proofreading.counted.factors import factor_joints
 from bilevel_verify.proofreading.counted.inductions import induction_joints
 from bilevel_verify.proofreading.counted.parts import part_joints
 from bilevel_verify.proofreading.counted.ranges import ranged_joints
+from bilevel_verify.proofreading.counted.samples import sampled_joints
 from bilevel_verify.proofreading.counted.tables import table_joints
 from bilevel_verify.proofreading.following.citing import cited_joints
 from bilevel_verify.proofreading.instances.links import link_joints
@@ -38,6 +40,7 @@ from bilevel_verify.proofreading.promises.supposed import supposed_joints
 from bilevel_verify.proofreading.promises.together import together_joints
 from bilevel_verify.proofreading.source import Paper
 from bilevel_verify.proofreading.words.amounts import amount_joints
+from bilevel_verify.proofreading.words.cited import placed_joints
 from bilevel_verify.proofreading.words.constants import spoken_joints
 from bilevel_verify.proofreading.words.instanced import instanced_joints
 from bilevel_verify.proofreading.words.plausible import plausible_joints
@@ -51,6 +54,7 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     distinction_joints, exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
     promised_order_joints, plausible_joints, spoken_joints, amount_joints, count_joints,
     contrary_joints, induction_joints, put_in_joints, worked_joints, part_joints, enumerated_joints, ranged_joints,
+    column_joints, sampled_joints, placed_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,
