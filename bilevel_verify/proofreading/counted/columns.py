@@ -1,8 +1,8 @@
 """Tables against themselves and the text: columns of numbers per pass and in total, bounds of a section, cells quoted.
 
-``N`` calls in each of K iterations are ``KN`` in total, in every row. A row that is named as a section is about the bounds
-of this section: a cell with the letters and the number of one of them has its powers. ``The number 2k + 1 contains ...``
-below a table is about a cell of it.
+``N`` calls in each of K iterations are ``KN`` in total, in every row. A row that is named as a section is about the
+bounds of this section: a cell with the letters and the number of one of them has its powers. ``The number 2k + 1
+contains ...`` below a table is about a cell of it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ HEADING = re.compile(r"\\section\*?\{(?P<tex>[^{}]*)\}|^#+ +(?P<md>[^\n]*)$", re
 LAST = re.compile(r"\\leq?(?![a-z])")
 WORD = re.compile(r"[A-Za-z]{5,}")
 QUOTED = re.compile(r"\b(?:[Hh]ere|[Tt]here|[Ww]here),? the (?:number|entry|value) \x01 (?:contains|includes|counts)\b")
-COMMON = frozenset("method methods gradient descent algorithm algorithms stochastic steps setting iteration problem".split())
+COMMON = frozenset(
+    "method methods gradient descent algorithm algorithms stochastic steps setting iteration problem".split()
+)
 
 
 def column_joints(paper: Paper) -> Iterator[Judged]:
@@ -96,7 +98,11 @@ def _bounds(paper: Paper, table: Table) -> Iterator[Judged]:
             forms = list(_forms(sentence)) if sentence is not None and ORDER.fullmatch(text.strip("$ ")) is None else []
             if len(forms) == 1 and forms[0] not in [f for _, f in stated] and len(letters_of(*forms[0].terms)) > 1:
                 near = [(s, f) for s, f in mine if _alike(f, forms[0])]
-                how = exponents_differ(*(next(iter(f.terms)) for f in (near[0][1], forms[0])), False) if near else None
+                how = (
+                    exponents_differ(next(iter(near[0][1].terms)), next(iter(forms[0].terms)), hidden=False)
+                    if near
+                    else None
+                )
                 if near and how:
                     place = f"Table {table.number}, row {' '.join(row[0].split())}"
                     title = f"the cell is not what the section of its row has: {how}"

@@ -1,8 +1,8 @@
 """Numbers of steps: what a statement promises against what its proof counts, or what the bound behind it gives.
 
 A right text cannot be told: a proof ends with the number that its statement gives, or with a smaller one in the same
-letters; "This is Theorem 1" is about the same order; from ``|g| <= c L/sqrt(K)`` follow ``c^2 L^2/eps^2`` steps; and where a
-statement has ``K steps`` and an order of steps, the order is that of the value which it gives K.
+letters; "This is Theorem 1" is about the same order; from ``|g| <= c L/sqrt(K)`` follow ``c^2 L^2/eps^2`` steps; where
+a statement has ``K steps`` and an order of steps, the order is that of the value which it gives K.
 """
 
 from __future__ import annotations
@@ -101,16 +101,18 @@ def _last(paper: Paper, sentence: Sentence, last: tuple[Sentence, ...], name: st
 def _of_value(paper: Paper, sentence: Sentence, home: Passage) -> Iterator[Judged]:
     """``K steps``, ``O(L/eps) steps``: the order is that of the value that the statement gives K."""
     unit = UNIT.match(sentence.after)
+    if unit is None or not list(orders_in(sentence)):
+        return
     values = {e[0].name: e[1] for s in home.formulas for c in s.chains()
               if (e := c.equation) is not None and isinstance(e[0], tree.Letter)}  # fmt: skip
     values = {n: v.arguments[0] if isinstance(v, tree.Call) and v.function == "ceil" else v for n, v in values.items()}
     sources = []
-    for other in home.formulas if unit is not None and list(orders_in(sentence)) else ():
+    for other in home.formulas:
         same, nodes = UNIT.match(other.after), list(other.nodes())
         counts = len(nodes) == 1 and tree.letters(nodes[0]) and tree.letters(nodes[0]) <= values.keys()
         if counts and same and same["noun"].rstrip("s") == unit["noun"].rstrip("s"):
             sources += list(order_of(substitute(nodes[0], values), other))
-    yield from _against(paper, sentence, sources, home.name, f"the number of {unit['noun'] if unit else ''} that it gives")
+    yield from _against(paper, sentence, sources, home.name, f"the number of {unit['noun']} that it gives")
 
 
 def _against(paper: Paper, sentence: Sentence, sources: list[Order], name: str, whose: str) -> Iterator[Judged]:
@@ -166,7 +168,9 @@ def _solved(paper: Paper, name: str, left: tree.Node | None, accuracy: str) -> I
             about = (
                 bound.left.arguments[0] if isinstance(bound.left, tree.Call) and bound.left.arguments else bound.left
             )
-            counts = [n for o in order_of(lettered(bound.right), sentence) for n, e in o.monomial if _is_count(n) and e[0] < 0]
+            counts = [
+                n for o in order_of(lettered(bound.right), sentence) for n, e in o.monomial if _is_count(n) and e[0] < 0
+            ]
             other = left is not None and to_text(left)[:4] not in to_text(about)
             if other or bound.op not in ("<=", "<") or len(counts) != 1:
                 continue

@@ -1,7 +1,7 @@
 """Cases that are numbered or named: ``Case 1, Case 2`` and ``in the three cases``; ``in case (U)`` and ``in case (S)``.
 
-A right text has as many cases as it says, and a proof that names one of the cases of its statement speaks of the others,
-by name or as ``the other case``.
+A right text has as many cases as it says, and a proof that names one of the cases of its statement speaks of the
+others, by name or as ``the other case``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.source import Paper, Passage
 
 HEADING = re.compile(r"\bCase (?P<number>\d+)\s*(?:[:.(]|\x01|--)")
-SAID = re.compile(rf"\b(?:in|all|of|these|the)\s+(?:all\s+)?(?:the\s+)?(?P<number>{'|'.join(CARDINALS[2:])})\s+cases\b", re.I)
+SAID = re.compile(
+    rf"\b(?:in|all|of|these|the)\s+(?:all\s+)?(?:the\s+)?(?P<number>{'|'.join(CARDINALS[2:])})\s+cases\b", re.I
+)
 NAMED = re.compile(r"\bcases? \((?P<name>[A-Za-z]{1,4})\)(?P<more>(?:(?:, | and |, and )\([A-Za-z]{1,4}\))*)", re.I)
 ONE = re.compile(r"\(([A-Za-z]{1,4})\)")
-OTHERS = re.compile(r"\b(?:other|otherwise|both|same|similar\w*|analog\w*|likewise|symmetr\w*|either|all|each|every|remaining)\b", re.I)
+OTHERS = re.compile(
+    r"\b(?:other|otherwise|both|same|similar\w*|analog\w*|likewise|symmetr\w*|either|all|each|every|remaining)\b", re.I
+)
 
 
 def enumerated_joints(paper: Paper) -> Iterator[Judged]:

@@ -1,7 +1,7 @@
 """Numbers of calls with their parts: ``2T + 2 gradients (namely 2T in y and two in x)``.
 
 The parts and the whole are told in one sentence, so that the sentence contradicts itself: whatever the algorithm does,
-``T gradients in y and two in x`` are ``T + 2``, ``twice in each iteration`` of K iterations is ``2K``, and once for each of
+``T gradients in y and two in x`` are ``T + 2``, ``twice in each iteration`` of K iterations is ``2K``, once for each of
 ``x_0, ..., x_k`` is ``k + 1``. A part that is not understood makes the sentence one of which nothing is said.
 """
 
@@ -23,21 +23,29 @@ from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
 CALLS = r"(?:evaluates?|uses?|needs?|computes?|takes?|makes?|calls?|costs?|requires?|draws?|performs?)"
-NAMELY = re.compile(rf"(?P<total>{HOLE})(?: [\w-]+){{0,4}}(?: {HOLE})? ?\((?:namely|that is|i\.e\.),? (?P<parts>[^()]*)\)")
+NAMELY = re.compile(
+    rf"(?P<total>{HOLE})(?: [\w-]+){{0,4}}(?: {HOLE})? ?\((?:namely|that is|i\.e\.),? (?P<parts>[^()]*)\)"
+)
 COLON = re.compile(rf"\b{CALLS} (?P<total>{HOLE})(?: [\w-]+){{1,5}}: (?P<parts>[^:;]*?)\.?\Z")
 TOGETHER = re.compile(
-    rf"\b{CALLS} (?:{HOLE} (?={HOLE}|(?:{NUMERAL})\b))?(?P<parts>[^:;()]*?) ?,? (?:in total|altogether|that is|i\.e\.|in all),?"
-    rf" (?P<total>{HOLE})(?P<unit>(?: [a-z-]+){{0,4}}) ?\.?\Z"
+    rf"\b{CALLS} (?:{HOLE} (?={HOLE}|(?:{NUMERAL})\b))?(?P<parts>[^:;()]*?) ?,?"
+    rf" (?:in total|altogether|that is|i\.e\.|in all),? (?P<total>{HOLE})(?P<unit>(?: [a-z-]+){{0,4}}) ?\.?\Z"
 )
 TOTAL = re.compile(
     rf"\b(?:[Ee]ach|[Ee]very|[Oo]ne) (?:iteration|step|pass)\b(?: of [\w: .-]*?)? {CALLS} (?P<parts>[^:;()]*?),?"
     rf" (?:so(?: that)?|hence|and) the total number of (?P<noun>[a-z -]+?) (?:is|equals) (?P<total>{HOLE}) ?\.?\Z"
 )
 NUMBER = rf"(?P<number>{HOLE}|\b(?:{NUMERAL})\b)"
-EACH = rf"(?: (?:in|for|at|per|from) (?:each|every)(?: of)?(?: the)?(?: (?P<each>{HOLE}))?(?P<kind>(?: [a-z-]+){{0,2}}))"
+EACH = (
+    rf"(?: (?:in|for|at|per|from) (?:each|every)(?: of)?(?: the)?(?: (?P<each>{HOLE}))?(?P<kind>(?: [a-z-]+){{0,2}}))"
+)
 OBJECT = rf"(?: (?:in|for|at|with|to|of|from)(?: [a-z-]+){{0,4}}(?: {HOLE})?)"
-PART = re.compile(rf"{NUMBER}(?P<noun>(?: (?!in\b|for\b|at\b|per\b|of\b|from\b|with\b|to\b)[a-z-]+){{0,4}})(?:{EACH}|{OBJECT})? ?")
-OF_A_PART = re.compile(r"\b(?:each|every|one|per|an?)\s+(?:\w+ )?(?:iteration|epoch|stage|pass|step|round|call)\b", re.I)
+PART = re.compile(
+    rf"{NUMBER}(?P<noun>(?: (?!in\b|for\b|at\b|per\b|of\b|from\b|with\b|to\b)[a-z-]+){{0,4}})(?:{EACH}|{OBJECT})? ?"
+)
+OF_A_PART = re.compile(
+    r"\b(?:each|every|one|per|an?)\s+(?:\w+ )?(?:iteration|epoch|stage|pass|step|round|call)\b", re.I
+)
 BETWEEN = re.compile(r",? and |, ")
 
 
@@ -51,8 +59,8 @@ def part_joints(paper: Paper) -> Iterator[Judged]:
                 if parts is not None and _is_whole(clause, found, total, parts):
                     yield from _judged(clause, total, parts)
                     yield from _members(paper, clause, total)
-        if (found := TOTAL.search(clause.words)) is not None:
-            yield from _in_total(paper, clause, found)
+        if (said := TOTAL.search(clause.words)) is not None:
+            yield from _in_total(paper, clause, said)
 
 
 def _is_whole(clause: Clause, found: re.Match[str], total: Sentence, parts: Polynomial) -> bool:
@@ -78,7 +86,8 @@ def _sum(paper: Paper, clause: Clause, words: str, holes: int) -> Polynomial | N
 
 def _value(paper: Paper, clause: Clause, part: re.Match[str], formulas: Sequence[Sentence]) -> Polynomial | None:
     said = part["number"]
-    number = count_in(formulas[0]) if said == HOLE else {(): Fraction(WORDS[said])} if WORDS[said] else {}
+    word: Polynomial = {(): Fraction(WORDS[said])} if WORDS.get(said) else {}
+    number = count_in(formulas[0]) if said == HOLE else word
     if number is None or part["kind"] is None:
         return number
     if part["each"]:
@@ -118,7 +127,7 @@ def _members(paper: Paper, clause: Clause, total: Sentence) -> Iterator[Judged]:
 
 
 def _in_total(paper: Paper, clause: Clause, found: re.Match[str]) -> Iterator[Judged]:
-    """``Each iteration uses two gradients, so the total number of gradients is b + 2T`` of an algorithm with T passes."""
+    """``Each iteration uses two gradients, so the total number of gradients is b + 2T``, with T passes."""
     total = clause.formulas[clause.words[: found.start("total")].count(HOLE)]
     claimed, passes = count_in(total), passes_of(paper, clause.words)
     noun = found["noun"].strip().rstrip("s")

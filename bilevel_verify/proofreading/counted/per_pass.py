@@ -1,7 +1,8 @@
 """``Each iteration costs two evaluations of F and two projections``: numbers in words, against the lines of the loop.
 
-A call counts between once for all entries of a sequence and once for each of them: ``F(w_{k-1})`` may have been kept. A
-right text says a number in this range. Loops in the loop and calls under a condition give no count, and nothing is said.
+A call counts between once for all entries of a sequence and once for each of them: ``F(w_{k-1})`` may have been kept.
+A right text says a number in this range. Loops in the loop and calls under a condition give no count, and nothing is
+said.
 """
 
 from __future__ import annotations
@@ -23,8 +24,13 @@ PASS = re.compile(
     r"\A(?:[Ee]ach|[Ee]very|[Oo]ne) (?P<which>(?:outer )?(?:iteration|pass|step))(?: of (?:Algorithm \S+|the \w+))?"
     r" (?:costs|needs|uses|takes|requires|makes|evaluates) "
 )
-ITEM = re.compile(rf"\b(?P<number>{NUMERAL}) (?:(?P<of>evaluations?|values?|calls?) (?:of|to) (?P<hole>{HOLE})|(?P<proj>projections?)\b)")
-MAYBE = re.compile(r"\b(?:at (?:most|least)|if|unless|more|less|except|only|additional|extra|first|reus\w+|stored)\b", re.I)
+ITEM = re.compile(
+    rf"\b(?P<number>{NUMERAL}) (?:(?P<of>evaluations?|values?|calls?) (?:of|to) (?P<hole>{HOLE})"
+    r"|(?P<proj>projections?)\b)"
+)
+MAYBE = re.compile(
+    r"\b(?:at (?:most|least)|if|unless|more|less|except|only|additional|extra|first|reus\w+|stored)\b", re.I
+)
 IS_PROJECTION = re.compile(r"\s*(?:is|denotes|be|means) the (?:\w+ )?projection\b")
 PROJECTION_IS = re.compile(r"\bprojection (?:onto|on|to) (?:\x01 )?is denoted by\s*\Z")
 

@@ -1,8 +1,8 @@
 """``Summing (5) over k = 0, ..., K-1``: the range that is said, against the sums that come out.
 
-On its smaller side a result has no terms that were not summed: an entry ``x_{k+s}`` of the relation runs from ``lo + s`` to
-``hi + s``. On its larger side it has all terms of a product that is not 0, and an inner sum of the relation keeps its first
-term. In a right text more is only added to the larger side and taken from the smaller one.
+On its smaller side a result has no terms that were not summed: an entry ``x_{k+s}`` of the relation runs from
+``lo + s`` to ``hi + s``. On its larger side it has all terms of a product that is not 0, and an inner sum of the
+relation keeps its first term. In a right text more is only added to the larger side and taken from the smaller one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 
-OVER = re.compile(r"\b[Ss]um(?:s|med|ming)?\b[^.;]*?\bover(?: all)? (?P<name>\x01)(?: from (?P<low>\x01) to (?P<high>\x01))?")
+OVER = re.compile(
+    r"\b[Ss]um(?:s|med|ming)?\b[^.;]*?\bover(?: all)? (?P<name>\x01)(?: from (?P<low>\x01) to (?P<high>\x01))?"
+)
 MORE = re.compile(r"\b(?:add(?:s|ed|ing)?|plus|together with|twice|epochs?|stages?|except|but)\b", re.I)
 """More than one range is summed, or something is added."""
 
@@ -121,7 +123,7 @@ def _shifts(node: tree.Node, name: str) -> dict[str, set[int]]:
 
 
 def _offsets(source: Sentence | None, said: Range, body: tree.Node) -> set[int]:
-    """By how much the index of a sum may differ from that of the relation; nothing where they have no entry in common."""
+    """By how much the index of a sum may differ from that of the relation; none where they have no entry in common."""
     if source is None:
         return {-1, 0, 1}
     there: dict[str, set[int]] = {}

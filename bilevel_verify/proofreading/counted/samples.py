@@ -37,8 +37,8 @@ def sampled_joints(paper: Paper) -> Iterator[Judged]:
             if same[0][1][2:] == (low, high):
                 yield Judged("total", sentence.place, joint, "holds")
                 continue
-            shown = to_text_of(same[0][0])
-            title = f"{to_text(point)} is said to be drawn from {to_text_of(sentence)}, and the algorithm draws from {shown}"
+            here, there = to_text_of(sentence), to_text_of(same[0][0])
+            title = f"{to_text(point)} is said to be drawn from {here}, and the algorithm draws from {there}"
             defect = Defect("total", sentence.place, title, "local slip", sentence.latex, (), unit=sentence.unit)
             yield Judged("total", sentence.place, joint, "refuted", title, defect)
 

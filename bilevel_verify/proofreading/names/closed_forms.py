@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import isfinite
 
+import numpy as np
+
 from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_text, tree
@@ -52,8 +54,8 @@ def _summed(left: tree.Node, right: tree.Node, at: Sentence) -> Iterator[Defect]
     if not sums or len(spans) != len(sums) or not ends or letters != free_letters(right) or len(letters) > MOST_LETTERS:
         return
     values = [_values(letters, ends, size) for size in ENDS]
-    found = [(v, value_at(left, v) or _near(left, v), value_at(right, v) or _near(right, v)) for v in values]
-    if all(a is not None and b is not None and abs(a - b) > CLOSE * (abs(a) + abs(b)) for _, a, b in found):
+    found = [(v, _number_at(left, v), _number_at(right, v)) for v in values]
+    if all(a is not None and b is not None and _far(a, b) for _, a, b in found):
         point, a, b = found[0]
         shown = ", ".join(f"{n} = {x}" for n, x in sorted(point.items()))
         title = f"the sum is not what it is said to be: at {shown} it is {a}, and {b} is printed"
@@ -75,10 +77,17 @@ def value_at(node: tree.Node, values: Mapping[str, Fraction]) -> Fraction | None
     return found if isinstance(found, Fraction) else None
 
 
-def _near(node: tree.Node, values: Mapping[str, Fraction]) -> float | None:
-    """A value with roots, as a float."""
+def _far(one: Fraction | float, other: Fraction | float) -> bool:
+    return abs(float(one) - float(other)) > CLOSE * (abs(float(one)) + abs(float(other)))
+
+
+def _number_at(node: tree.Node, values: Mapping[str, Fraction]) -> Fraction | float | None:
+    """A value: exact, or a float where roots are in it."""
+    exact = value_at(node, values)
+    if exact is not None:
+        return exact
     try:
-        found = float(evaluate(_added_up(node, values), {n: float(v) for n, v in values.items()}))
+        found = float(evaluate(_added_up(node, values), {n: np.asarray(float(v)) for n, v in values.items()}))
     except (BilevelVerifyError, ArithmeticError, ValueError, KeyError, TypeError):
         return None
     return found if isfinite(found) else None

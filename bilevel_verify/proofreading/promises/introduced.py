@@ -63,7 +63,9 @@ def _heads(paper: Paper, home: Passage, place: int) -> Iterator[Defect]:
             if (n < place or p.kind not in (*PROMISES, "proof")) and p is not home]  # fmt: skip
     seen += [s.latex for s in supposed] + [s.latex for s in paper.sentences if _names_at_left(s)]
     for sentence in (s for s in home.formulas if s not in supposed and s.read.formula.kind == "display"):
-        for name in sorted(n for c in sentence.chains() if c.relations for m in c.members for n in _head_names(paper, m)):
+        for name in sorted(
+            n for c in sentence.chains() if c.relations for m in c.members for n in _head_names(paper, m)
+        ):
             token = name if len(name) == 1 else rf"\\{name}"
             printed = re.compile(rf"(?<![A-Za-z\\]){token}(?![A-Za-z])" if len(name) == 1 else rf"{token}(?![A-Za-z])")
             if len(name) == 1 and name in paper.notation.functions:

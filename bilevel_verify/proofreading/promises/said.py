@@ -273,7 +273,11 @@ def failing(said: Said, relation: tree.Compare, of_constants: bool = False) -> d
     chosen = said.free | said.define.keys() | (names if of_constants else set())
     if not names:
         return None if evaluate(written, {}) else {}
-    if names & said.blurred or not (free_letters(relation) | names) & chosen or not names - gaps_in(relation) <= said.known:
+    if (
+        names & said.blurred
+        or not (free_letters(relation) | names) & chosen
+        or not names - gaps_in(relation) <= said.known
+    ):
         return None
     points = said.points(names)
     try:

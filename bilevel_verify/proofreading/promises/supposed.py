@@ -180,7 +180,7 @@ def _of_proof(paper: Paper, said: Said, home: Passage, parts: list[Clause]) -> I
             used, together = not open_case and NEW.search(before) is None, OF_MANY.search(before) is not None
             for relation in relations_of(sentence, False) if used else ():
                 asked = not _is_of_letter(relation) and SOLVED.search(before) is not None
-                if not _names(relation, before) and not (asked or together and _has_entries(paper, relation)):
+                if not _names(relation, before) and not (asked or (together and _has_entries(paper, relation))):
                     yield from _judged(said, home, sentence, relation)
             for relation in _amounts(paper, clause, place):
                 yield from _judged(said, home, sentence, relation, amount=True)
@@ -206,7 +206,7 @@ def _is_of_letter(relation: tree.Compare) -> bool:
 
 def _is_accurate(relation: tree.Compare) -> bool:
     """``c (f(x_0) - f^*)/K <= eps^2``: steps enough for an accuracy; of a gap more may be known than is printed."""
-    left, right = relation.operands
+    right = relation.operands[1]
     accuracy = all(map(ACCURACY.fullmatch, tree.letters(right) - NUMBERS)) and bool(tree.letters(right))
     return relation.operators[0] in ("<=", "<") and accuracy and not gaps_in(right)
 
@@ -216,7 +216,8 @@ def _are_numbers(said: Said, relation: tree.Compare) -> bool:
     compared = {o.name for r in said.where if isinstance(r, tree.Compare) and r.operators != ("==",)
                 and any(isinstance(o, tree.Number) for o in r.operands) for o in r.operands
                 if isinstance(o, tree.Letter)}  # fmt: skip
-    return tree.letters(said.out(relation)) - NUMBERS <= compared
+    letters = tree.letters(said.out(relation)) - NUMBERS
+    return letters <= compared and not letters <= said.whole  # what holds for all whole numbers is asked elsewhere
 
 
 def _judged(

@@ -1,7 +1,7 @@
-"""Citations that the place or the item tells to be wrong: a proof by its own statement, ``By Lemma 1(i)`` of what (ii) has.
+"""Citations that the place or the item tells to be wrong: ``As in Lemma 4``, ``By Lemma 1(i)`` of what (ii) has.
 
-A proof does not rest on what it proves, but for an induction or the parts of a statement. What follows from one item of
-a statement speaks of functions of this item. A proof that goes on ``As in Lemma 4`` follows a lemma that stands before it.
+What follows from one item of a statement speaks of functions of this item. A proof that goes on ``As in Lemma 4``
+follows a lemma that stands before it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,9 @@ from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, clauses_of
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 
 KINDS = r"(?:Lemma|Theorem|Proposition|Corollary)"
-LEANS = re.compile(rf"\b(?:by|from|using|due to) (?P<name>{KINDS} (?:[A-Z]\.?)?\d+(?:\.\d+)*)(?![\d(]|\.\d| ?\()", re.I)
-SAFE = re.compile(
-    r"\b(?:induct\w*|hypothes[ei]s|assumption|prove[sdn]?|proof|show\w*|claim\w*|assert\w*|statement|case|part|first|second"
-    r"|previous|appl\w+|instead|replac\w+|contradict\w*|suppose|if|remain\w*|of this|in place|holds? for|with)\b", re.I
-)  # fmt: skip
 ITEM = re.compile(r"\((?P<item>[ivx]{1,4}|[a-h])\)")
 BY_ITEM = re.compile(rf"\bBy (?P<name>{KINDS} (?:[A-Z]\.?)?\d+(?:\.\d+)*) ?\((?P<item>[ivx]{{1,4}}|[a-h])\) ?, ?\x01")
 AS_IN = re.compile(rf"\A\s*As in (?:the proof of )?(?P<name>{KINDS} (?:[A-Z]\.?)?\d+(?:\.\d+)*),")
@@ -39,20 +33,8 @@ def placed_joints(paper: Paper) -> Iterator[Judged]:
             if found and order.get(found["name"], n) > n and not re.search(r"\b(?:below|later)\b", clause.words):
                 title = f"the proof goes on as in {found['name']}, which comes later"
                 yield _told(clause, title, (clause.words.replace(HOLE, "..."),))
-    for home in paper.stated.values():
-        for proof in own_proofs(paper, home.name):
-            yield from _own(home, proof)
     for clause in clauses(paper):
         yield from _items(paper, clause)
-
-
-def _own(home: Passage, proof: Passage) -> Iterator[Judged]:
-    """``which is so by Lemma 2`` in the proof of Lemma 2."""
-    for clause in clauses_of(proof):
-        for found in LEANS.finditer(clause.words):
-            if found["name"] == home.name and not SAFE.search(clause.words) and not ITEM.search(home.words):
-                title = f"the proof of {home.name} rests on {home.name} itself"
-                yield _told(clause, title, (clause.words.replace(HOLE, "..."),))
 
 
 def _items(paper: Paper, clause: Clause) -> Iterator[Judged]:
@@ -65,7 +47,8 @@ def _items(paper: Paper, clause: Clause) -> Iterator[Judged]:
     about, cited = _about([sentence]), _about(items[found["item"]])
     fits = [item for item, formulas in items.items() if about <= _about(formulas)]
     if about and cited and not about & cited and len(fits) == 1:
-        title = f"{home.name}({found['item']}) is cited for {to_text_of(sentence)}, and is about {', '.join(sorted(cited))}"
+        said = ", ".join(sorted(cited))
+        title = f"{home.name}({found['item']}) is cited for {to_text_of(sentence)}, and is about {said}"
         evidence = tuple(f"({fits[0]}): {to_text_of(s)}" for s in items[fits[0]])
         yield _told(clause, f"{title}; ({fits[0]}) has {', '.join(sorted(about))}", evidence)
 
