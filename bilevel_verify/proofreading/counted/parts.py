@@ -13,11 +13,12 @@ from fractions import Fraction
 
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.algorithms.counting import NoCount, Polynomial, plus, polynomial, shown, times
-from bilevel_verify.proofreading.counted.numerals import NUMERAL, WORDS, count_in, length_of, passes_of
+from bilevel_verify.proofreading.counted.numerals import NUMERAL, WORDS, count_in, length_of, passes_of, span_of
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses
 from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.names.closed_forms import value_at
 from bilevel_verify.proofreading.promises.said import supposed_in
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
@@ -46,6 +47,8 @@ PART = re.compile(
 OF_A_PART = re.compile(
     r"\b(?:each|every|one|per|an?)\s+(?:\w+ )?(?:iteration|epoch|stage|pass|step|round|call)\b", re.I
 )
+LISTED = re.compile(rf"\bthe (?P<number>{HOLE})(?: [a-z-]+){{1,3}} (?P<list>{HOLE})")
+SIZES = (3, 4, 7)
 BETWEEN = re.compile(r",? and |, ")
 
 
@@ -59,8 +62,35 @@ def part_joints(paper: Paper) -> Iterator[Judged]:
                 if parts is not None and _is_whole(clause, found, total, parts):
                     yield from _judged(clause, total, parts)
                     yield from _members(paper, clause, total)
+        for found in LISTED.finditer(clause.words):
+            number, listed = (clause.words[: found.start(g)].count(HOLE) for g in ("number", "list"))
+            yield from _listed(clause, clause.formulas[number], clause.formulas[listed])
         if (said := TOTAL.search(clause.words)) is not None:
             yield from _in_total(paper, clause, said)
+
+
+def _listed(clause: Clause, number: Sentence, listed: Sentence) -> Iterator[Judged]:
+    """``the 2^m rounds 2^m, ..., 2^{m+1} - 1``: as many as the list has."""
+    nodes, span = list(number.nodes()), span_of(listed)
+    if len(nodes) != 1 or span is None:
+        return
+    length = tree.Add((span[2], tree.Negate(span[1]), tree.Number(Fraction(1))))
+    letters = tree.letters(nodes[0]) | tree.letters(length)
+    if not tree.letters(nodes[0]) & tree.letters(length):
+        return  # two names for one number, maybe
+    values = [{n: Fraction(size + place) for place, n in enumerate(sorted(letters))} for size in SIZES]
+    found = [(value_at(nodes[0], v), value_at(length, v)) for v in values]
+    if any(one is None or other is None for one, other in found):
+        return
+    joint = f"the number {to_text_of(number)} and the length of {to_text_of(listed)}"
+    if all(one == other for one, other in found):
+        yield Judged("total", listed.place, joint, "holds")
+    elif all(one != other for one, other in found):
+        title = (
+            f"{to_text_of(listed)} are not {to_text_of(number)}: {found[0][1]} and {found[0][0]} where the letters are "
+        )
+        title += ", ".join(f"{n} = {v}" for n, v in values[0].items())
+        yield _told(listed, joint, title, clause)
 
 
 def _is_whole(clause: Clause, found: re.Match[str], total: Sentence, parts: Polynomial) -> bool:
