@@ -33,6 +33,7 @@ from bilevel_verify.proofreading.joints.parameters import parameter_joints
 from bilevel_verify.proofreading.joints.quoting import quoted_joints
 from bilevel_verify.proofreading.joints.summing import added_joints, summed_joints
 from bilevel_verify.proofreading.promises.conclusions import conclusion_joints
+from bilevel_verify.proofreading.promises.in_place import in_place_joints
 from bilevel_verify.proofreading.promises.loose import loose_joints
 from bilevel_verify.proofreading.promises.needed import needed_joints
 from bilevel_verify.proofreading.promises.promised_orders import promised_order_joints
@@ -56,7 +57,7 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     distinction_joints, exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
     promised_order_joints, plausible_joints, spoken_joints, amount_joints, count_joints,
     contrary_joints, induction_joints, put_in_joints, worked_joints, part_joints, enumerated_joints, ranged_joints,
-    column_joints, sampled_joints, placed_joints, line_joints, recurrence_joints,
+    column_joints, sampled_joints, placed_joints, line_joints, recurrence_joints, in_place_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,

@@ -1,4 +1,4 @@
-"""What is counted, listed or ranged in words: each rule tells its slip, and leaves right texts alone that look alike."""
+"""What is counted, listed or ranged in words: rules tell their slip, and leave right texts alone that look alike."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from bilevel_verify.proofreading.algorithms.reading import algorithms_of
 from bilevel_verify.proofreading.counted.columns import column_joints
 from bilevel_verify.proofreading.counted.counts import count_joints
 from bilevel_verify.proofreading.counted.enumerated import enumerated_joints
+from bilevel_verify.proofreading.counted.lines import line_joints
 from bilevel_verify.proofreading.counted.parts import part_joints
 from bilevel_verify.proofreading.counted.per_pass import pass_defects
 from bilevel_verify.proofreading.counted.ranges import ranged_joints
+from bilevel_verify.proofreading.counted.recurrences import recurrence_joints
 from bilevel_verify.proofreading.counted.samples import sampled_joints
 from bilevel_verify.proofreading.names.closed_forms import closed_form_defects
 from bilevel_verify.proofreading.names.ends import end_defects
+from bilevel_verify.proofreading.promises.in_place import in_place_joints
 from bilevel_verify.proofreading.promises.introduced import introduction_defects
 from bilevel_verify.proofreading.promises.put_in import put_in_joints
 from bilevel_verify.proofreading.promises.supposed import supposed_joints
@@ -40,6 +43,7 @@ def _alone(rule: Callable[[Paper], Iterator[object]]) -> Rule:
 PARTS, CASES, RANGES, COLUMNS = map(_alone, (part_joints, enumerated_joints, ranged_joints, column_joints))
 SAMPLES, PLACES, ENDS, CLOSED = map(_alone, (sampled_joints, placed_joints, end_defects, closed_form_defects))
 COUNTS, PUT_IN, INTRODUCED = map(_alone, (count_joints, put_in_joints, introduction_defects))
+RECURRENCES, LINES, IN_PLACE = map(_alone, (recurrence_joints, line_joints, in_place_joints))
 
 
 def titles(rule: Rule, text: str, name: str = "text.md") -> list[str]:
@@ -55,11 +59,13 @@ SLIPS: dict[str, tuple[Rule, str, str, str, str]] = {
     "of a list": (PARTS, "strangers/24_halpern.md", "is, $k+1$ times", "is, $k$ times", "k + 1 together"),
     "of all passes": (PARTS, "strangers/18_zo.tex", "is, $2K$ times", "is, $K$ times", "2*K together"),
     "of the run": (PARTS, "strangers/12_storm.tex", "is $b+2T$.", "is $b+T$.", "iterations use 2*T_v of them"),
-    "calls of a pass": (_calls, "strangers/14_eg.tex", "and two projections", "and one projection", "calls P_Z 2 times"),
+    "calls of a pass": (_calls, "strangers/14_eg.tex", "and two projections", "and one projection",
+        "calls P_Z 2 times"),
     "values of a pass": (_calls, "strangers/14_eg.tex", "costs two evalu", "costs three evalu", "calls F 2 times"),
     "a case of three": (
         CASES, "strangers/16_afw.tex",
-        r"\emph{Case 3: away step with $\gamma_t=\bar\gamma_t<\frac{\langle r_t,d_t\rangle}{L\|d_t\|^2}$.} Then \eqref{sm} "
+        r"\emph{Case 3: away step with $\gamma_t=\bar\gamma_t<\frac{\langle "
+        r"r_t,d_t\rangle}{L\|d_t\|^2}$.} Then \eqref{sm} "
         r"gives", "Moreover, by \\eqref{sm}", "says 3 cases, and has 2",
     ),
     "a named case": (
@@ -91,17 +97,35 @@ SLIPS: dict[str, tuple[Rule, str, str, str, str]] = {
         COLUMNS, "strangers/20_ode.tex", r"$\frac{2\|x_0-x^*\|^2}{t^2}$ &", r"$\frac{2\|x_0-x^*\|^2}{t}$ &",
         "t has the exponent -2, printed is -1",
     ),
+    "the length of a list": (
+        PARTS, "strangers/23_online.tex", r"rounds $2^m,\dots,2^{m+1}-1$", r"rounds $2^m,\dots,2^{m+1}$",
+        "9 and 8 where",
+    ),
+    "a recurrence of functions": (
+        RECURRENCES, "strangers/06_cheb.tex", r"2s\,T_k(s)-T_{k-1}(s)", r"2s\,T_k(s)+T_{k-1}(s)",
+        "do not give T_part(k, sigma)",
+    ),
+    "two lines": (
+        LINES, "strangers/15_md.tex", r"\KL(x,x_{t+1})-\KL(x_{t+1},x_t).", r"\KL(x,x_{t+1})+\KL(x_{t+1},x_t).",
+        "and -1 is printed",
+    ),
+    "another value of a letter": (
+        IN_PLACE, "strangers/19_hp.md", r"2\ln(m/\delta)", r"2\ln(1/(m\delta))", "with delta/m in place of delta",
+    ),
     "a list that is drawn from": (
-        SAMPLES, "strangers/11_svrg.tex", r"uniformly from $\{x_0,\dots,x_{m-1}\}$", r"uniformly from $\{x_1,\dots,x_m\}$",
+        SAMPLES, "strangers/11_svrg.tex", r"uniformly from $\{x_0,\dots,x_{m-1}\}$",
+        r"uniformly from $\{x_1,\dots,x_m\}$",
         "is said to be drawn from",
     ),
     "an item": (PLACES, "strangers/18_zo.tex", r"By Lemma \ref{l1}(ii)", r"By Lemma \ref{l1}(i)", "(ii) has grad_f"),
     "a later lemma": (PLACES, "strangers/03_gt.tex", r"As in \cref{lem:cons}", r"As in \cref{lem:desc}", "comes later"),
     "an equation between numbers": (
-        supposed_joints, "corpus/extragradient.tex", r"\eta=\frac{1}{2L}", r"\eta=\frac{4}{2L}", "1 - eta**2*L**2 == 3/4",
+        supposed_joints, "corpus/extragradient.tex", r"\eta=\frac{1}{2L}", r"\eta=\frac{4}{2L}",
+        "1 - eta**2*L**2 == 3/4",
     ),
     "steps for an accuracy": (
-        supposed_joints, "later/compressed.tex", r" and $K\ge\frac{10L(f(x_0)-f^*)}{\delta\epsilon^2}$", "", "<= eps**2",
+        supposed_joints, "later/compressed.tex", r" and $K\ge\frac{10L(f(x_0)-f^*)}{\delta\epsilon^2}$", "",
+        "<= eps**2",
     ),
     "a sequence that nothing introduces": (
         INTRODUCED, "later/compressed.tex", r" and $\Phi_k:=f(x_k)-f^*+\frac\gamma\delta e_k$", "", "speaks of Phi",
@@ -116,11 +140,13 @@ SLIPS: dict[str, tuple[Rule, str, str, str, str]] = {
         "the one in the place of the other",
     ),
     "an accuracy in words": (
-        COUNTS, "later/compressed.tex", r"$\mathcal{O}(L\delta^{-1}\epsilon^{-2})$", r"$\mathcal{O}(L\delta^{-1}\epsilon^{-3})$",
+        COUNTS, "later/compressed.tex", r"$\mathcal{O}(L\delta^{-1}\epsilon^{-2})$",
+        r"$\mathcal{O}(L\delta^{-1}\epsilon^{-3})$",
         "another number of steps",
     ),
     "the value of a number of steps": (
-        COUNTS, "later/minibatches.tex", r"$\mathcal{O}(L\Delta\epsilon^{-2})$ steps.", r"$\mathcal{O}(L\Delta\epsilon^{-3})$ steps.",
+        COUNTS, "later/minibatches.tex", r"$\mathcal{O}(L\Delta\epsilon^{-2})$ steps.",
+        r"$\mathcal{O}(L\Delta\epsilon^{-3})$ steps.",
         "the number of steps that it gives",
     ),
 }  # fmt: skip
@@ -159,7 +185,8 @@ RIGHT: dict[str, tuple[Rule, str]] = {
     "a total of all passes": (PARTS, LOOP + "Each iteration computes two products, in total $2K$ products."),
     "a total of other things": (PARTS, LOOP + "The method computes two products, that is, $8d$ operations."),
     "a total that is a bound": (PARTS, LOOP + "It evaluates $F$ twice in each iteration, that is, at most $2K$ times."),
-    "parts that are not understood": (PARTS, LOOP + "It evaluates $3K$ values (namely two per pass and $K$ at the end)."),
+    "parts that are not understood": (PARTS,
+        LOOP + "It evaluates $3K$ values (namely two per pass and $K$ at the end)."),
     "a call that is kept": (_calls, LOOP + F + "Each iteration costs one evaluation of $F$."),
     "a call in other words": (_calls, LOOP + F + "Each iteration costs at most three values of $F$."),
     "some of the cases": (
@@ -183,7 +210,8 @@ RIGHT: dict[str, tuple[Rule, str]] = {
                              r"\sum_{k=0}^{K}\|x_k-x^*\|^2.\tag{2}$$"),
     ),
     "a product that is summed": (
-        RANGES, "**Theorem 1.** For all $M\\ge1$ we have $R\\le9D2^M$.\n\n*Proof.* We have $$r_m\\le D\\sqrt{2^m}.\\tag{1}$$ "
+        RANGES,
+        "**Theorem 1.** For all $M\\ge1$ we have $R\\le9D2^M$.\n\n*Proof.* We have $$r_m\\le D\\sqrt{2^m}.\\tag{1}$$ "
         "Summing (1) over $m=0,\\dots,M$ gives $$R\\le D\\sum_{m=0}^{M}2^{m/2}.\\tag{2}$$\n",
     ),
     "an entry before the first": (ENDS, r"Let $a_0=1$ and $a_{-1}=0$. Then $a_k=a_{k-1}+1$ for $k\ge0$."),
@@ -192,21 +220,41 @@ RIGHT: dict[str, tuple[Rule, str]] = {
         "| $h$ | $3$ | $3K$ |\n",
     ),
     "a rate of others": (
-        COLUMNS, "## Accelerated steps\n\n**Theorem 1.** We have $f(x_k)-f^*\\le\\frac{2LR^2}{k^2}$ for all $k\\ge1$.\n\n"
+        COLUMNS,
+        "## Accelerated steps\n\n**Theorem 1.** We have $f(x_k)-f^*\\le\\frac{2LR^2}{k^2}$ for all $k\\ge1$.\n\n"
         "## Table\n\n| method | rate |\n|---|---|\n| plain [1] | $\\frac{2LR^2}{k}$ |\n| "
         "accelerated | $\\frac{2LR^2}{k^2}$ |\n",
     ),
     "another point that is drawn": (
-        SAMPLES, "**Algorithm 1** A method\n\n1. Input: $x_0$, $K$.\n2. Draw $z$ uniformly from $\\{x_0,\\dots,x_K\\}$.\n"
+        SAMPLES,
+        "**Algorithm 1** A method\n\n1. Input: $x_0$, $K$.\n2. Draw $z$ uniformly from $\\{x_0,\\dots,x_K\\}$.\n"
         "3. Return $z$.\n\nHere $y$ is uniform on $\\{x_1,\\dots,x_K\\}$.\n",
+    ),
+    "names for one number": (PARTS, r"Let $m=T$. We add up the $m$ rounds $1,\dots,T$."),
+    "points of a list": (PARTS, r"Consider the $n+1$ numbers $0,\dots,n$."),
+    "another sequence of functions": (
+        RECURRENCES, r"Let $U_0(s)=1$, $U_1(s)=2s$ and $U_{k+1}(s)=2sU_k(s)-U_{k-1}(s)$ for $k\ge1$. Let "
+        r"$\sigma=\frac12(q+q^{-1})$. Then $U_k(\sigma)=\frac{q^{k+1}-q^{-k-1}}{q-q^{-1}}$ for $k\ge0$.",
+    ),
+    "lines the other way round": (
+        LINES, "**Lemma 1.** We have\n$$\nb-d=a-c. \\tag{1}\n$$\n\n*Proof.* We have\n$$\n\\begin{aligned}\na&=b,\\\\\n"
+        "c&=d.\n\\end{aligned}\n$$\nSubtracting the second line from the first gives (1).\n",
+    ),
+    "less than is given": (
+        IN_PLACE,
+        "**Theorem 1.** We have for all $m\\ge1$\n$$\nf(x)\\le\\frac{D}{m}. "
+        "\\tag{1}\n$$\n\n**Corollary 1.** We have for all "
+        "$m\\ge1$\n$$\nf(x)\\le\\frac{D}{m}. \\tag{2}\n$$\n\n*Proof.* Use Theorem 1 with $2m$ in place of $m$.\n",
     ),
     "a lemma below": (
         PLACES, "**Lemma 1.** We have $a\\le1$.\n\n*Proof.* As in Lemma 2, which is proved below, $a\\le1$.\n\n"
         "**Lemma 2.** We have $b\\le1$.\n",
     ),
     "what is solved for": (
-        supposed_joints, "**Algorithm 1** A method\n\n1. Input: $x_0$, $\\eta>0$, $L>0$.\n2. $x_1=x_0-\\eta g$\n3. Return "
-        "$x_1$.\n\n**Lemma 1.** Let $0<\\eta\\le\\frac1L$. Then $f(x_1)\\le f(x_0)$.\n\n*Proof.* Solving $1-\\eta L=\\frac12$ "
+        supposed_joints,
+        "**Algorithm 1** A method\n\n1. Input: $x_0$, $\\eta>0$, $L>0$.\n2. $x_1=x_0-\\eta g$\n3. Return "
+        "$x_1$.\n\n**Lemma 1.** Let $0<\\eta\\le\\frac1L$. Then $f(x_1)\\le f(x_0)$.\n\n*Proof.* "
+        "Solving $1-\\eta L=\\frac12$ "
         "gives the best step.\n",
     ),
     "a sequence that is defined behind": (
@@ -214,7 +262,8 @@ RIGHT: dict[str, tuple[Rule, str]] = {
         "$\\Phi_k=f(x_k)-f^*$.\n\n*Proof.* Clear.\n",
     ),
     "a value that is squared": (
-        COUNTS, "**Theorem 1.** We have $\\|g_K\\|^2\\le\\frac{LR}{K}$ for all $K\\ge1$.\n\n*Proof.* Clear.\n\nBy Theorem 1, "
+        COUNTS,
+        "**Theorem 1.** We have $\\|g_K\\|^2\\le\\frac{LR}{K}$ for all $K\\ge1$.\n\n*Proof.* Clear.\n\nBy Theorem 1, "
         "$\\mathcal{O}(LR\\epsilon^{-2})$ steps are enough for an accuracy of $\\epsilon$.\n",
     ),
 }  # fmt: skip
@@ -236,6 +285,13 @@ def test_the_right_texts_are_understood() -> None:
         "an entry before the first": ("$a_0=1$ and $a_{-1}=0$", "$a_0=1$"),
         "rows with something more": ("$2$ | $2K+1$", "$2$ | $2N$"),
         "a rate of others": ("accelerated | $\\frac{2LR^2}{k^2}$", "accelerated | $\\frac{2LR^2}{k^3}$"),
+        "points of a list": ("$0,", "$1,"),
+        "another sequence of functions": ("U_1(s)=2s", "U_1(s)=s"),
+        "lines the other way round": ("b-d=a-c", "b+d=a-c"),
+        "less than is given": (
+            r"\\le\\frac{D}{m}. \\tag{2}".replace("\\\\", "\\"),
+            r"\\le\\frac{D}{3m}. \\tag{2}".replace("\\\\", "\\"),
+        ),
         "a lemma below": (", which is proved below", ""),
         "what is solved for": ("Solving $", "Since $"),
         "a value that is squared": ("epsilon^{-2}", "epsilon^{-3}"),

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from bilevel_verify.language import to_text
+from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.algorithms.counting import NoCount, Polynomial, plus, polynomial, shown, times
 from bilevel_verify.proofreading.counted.tables import MATH, ORDER, Table, read_cell, tables_of
 from bilevel_verify.proofreading.defect import Defect
@@ -21,12 +21,12 @@ from bilevel_verify.proofreading.joints.clauses import clauses
 from bilevel_verify.proofreading.joints.forms import Form, Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.ties import letters_of
+from bilevel_verify.proofreading.promises.said import last_side
 from bilevel_verify.proofreading.source import PROMISES, Paper, Sentence
 
 PER = re.compile(r"\b(?:per|each|every|one) (?:\w+ )?(?:iteration|step|epoch|pass|round|stage)\b", re.I)
 TOTAL = re.compile(r"\b(?:total|in all|altogether|overall)\b", re.I)
 HEADING = re.compile(r"\\section\*?\{(?P<tex>[^{}]*)\}|^#+ +(?P<md>[^\n]*)$", re.M)
-LAST = re.compile(r"\\leq?(?![a-z])")
 WORD = re.compile(r"[A-Za-z]{5,}")
 QUOTED = re.compile(r"\b(?:[Hh]ere|[Tt]here|[Ww]here),? the (?:number|entry|value) \x01 (?:contains|includes|counts)\b")
 COMMON = frozenset(
@@ -111,17 +111,16 @@ def _bounds(paper: Paper, table: Table) -> Iterator[Judged]:
 
 
 def _stated(paper: Paper, sentence: Sentence) -> Iterator[Form]:
-    """The products of a formula; of one that was not read those of its last side, ``f(X(t)) - f^* <= c/t``."""
-    last = None if sentence.read.statements else LAST.split(sentence.latex)[-1]
-    right = read_cell(paper, last.rstrip(" .,")) if last is not None and last != sentence.latex else None
-    yield from _forms(right if right is not None else sentence)
+    """The products of a formula; of one that was not read those of its last side."""
+    last = last_side(paper, sentence)
+    yield from _forms(sentence, [] if last is None else [last])
 
 
-def _forms(sentence: Sentence) -> Iterator[Form]:
+def _forms(sentence: Sentence, more: Sequence[tree.Node] = ()) -> Iterator[Form]:
     """Products: bounds, and formulas that stand alone."""
     chains = list(sentence.chains())
     alone = [c.members[0] for c in chains if not c.relations and len(chains) == 1]
-    for node in [b.right for b in bounds_of(sentence)] + alone:
+    for node in [b.right for b in bounds_of(sentence)] + alone + [*more]:
         try:
             form = form_of(node)
         except (Formless, ZeroDivisionError):

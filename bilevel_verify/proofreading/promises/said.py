@@ -11,8 +11,9 @@ import numpy as np
 
 from bilevel_verify.audit.scalar.numeric import Array, evaluate
 from bilevel_verify.drafting.letters import plain
-from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.errors import BilevelVerifyError, LatexError
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.latex import read_latex
 from bilevel_verify.proofreading.joints.clauses import HOLE, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import ORDERS
 from bilevel_verify.proofreading.joints.parameters import COMPARED, Frame, frame_of, leans_on, numbers_used
@@ -30,6 +31,7 @@ WORDS = re.compile(r"\b(?:sufficiently|enough|appropriate\w*|suitabl\w+|properly
 ENTRY = re.compile(r"(?P<base>\w+)\[(?P<index>0|[a-z])\]")
 """The first entry of a sequence, or one whose index is a letter."""
 SPECIAL = re.compile(r"\b(?:when(?:ever)?|for|setting|if|with|at|case|taking|where)\s*\Z", re.I)
+ABOVE, ASIDE = re.compile(r"\\leq?(?![a-z])"), re.compile(r",?\s*\\q?quad\b|\\text")
 THEN = re.compile(r"\b[Tt]hen\b|\bwe have\b")
 SUPPOSES = re.compile(r"\b(?:if|when(?:ever)?|for(?: all| any| every| each)?|with|provided(?: that)?|where)\s*\Z", re.I)
 
@@ -169,6 +171,19 @@ def is_gap(node: tree.Node) -> bool:
         case tree.Add(terms=(tree.Call(arguments=(tree.Index(indices=(first,)),)), tree.Negate(operand=tree.Letter()))):
             return tree.is_zero(first)
     return False
+
+
+def last_side(paper: Paper, sentence: Sentence) -> tree.Node | None:
+    """The last side of an upper bound of which the formula was not read as a whole, ``f(X(t)) - f^* <= c/t``."""
+    parts = ABOVE.split(ASIDE.split(sentence.latex)[0])
+    if sentence.read.statements or len(parts) < 2:
+        return None
+    try:
+        statements = read_latex(parts[-1].strip(" .,\n"), paper.notation).statements
+    except LatexError:
+        return None
+    alone = len(statements) == 1 and len(statements[0].members) == 1
+    return statements[0].members[0] if alone else None
 
 
 def gaps_in(node: tree.Node) -> set[str]:
