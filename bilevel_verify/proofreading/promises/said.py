@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -188,7 +188,12 @@ def last_side(paper: Paper, sentence: Sentence) -> tree.Node | None:
 
 def gaps_in(node: tree.Node) -> set[str]:
     """The names of gaps in a formula with letters for them."""
-    return {n for n in tree.letters(node) if n.startswith("(")}
+    return {n for n in tree.letters(node) if is_gap_name(n)}
+
+
+def is_gap_name(name: str) -> bool:
+    """Whether a letter stands for a gap; what it is made of is known."""
+    return name.startswith("(")
 
 
 def relations_of(sentence: Sentence, listed: bool) -> Iterator[tree.Compare]:
@@ -283,6 +288,8 @@ def failing(said: Said, relation: tree.Compare, of_constants: bool = False) -> d
     need not print (``mu <= L``): nothing is said then. Nor is it of a relation without a letter that is chosen, unless
     ``of_constants``.
     """
+    if not gaps_in(relation):  # a gap may have any value, so that what is said of it gives nothing of others
+        said = replace(said, where=tuple(r for r in said.where if not gaps_in(r)))
     written = said.out(relation)
     names = free_letters(written) - NUMBERS if of_constants else said.letters(relation)
     chosen = said.free | said.define.keys() | (names if of_constants else set())
@@ -291,7 +298,7 @@ def failing(said: Said, relation: tree.Compare, of_constants: bool = False) -> d
     if (
         names & said.blurred
         or not (free_letters(relation) | names) & chosen
-        or not names - gaps_in(relation) <= said.known
+        or not {n for n in names if not is_gap_name(n)} <= said.known
     ):
         return None
     points = said.points(names)
