@@ -283,7 +283,7 @@ def test_the_right_texts_are_understood() -> None:
         "some of the cases": ("other two", "four"),
         "a product that is summed": ("_{m=0}^{M}", "_{m=0}^{M-1}"),
         "an entry before the first": ("$a_0=1$ and $a_{-1}=0$", "$a_0=1$"),
-        "rows with something more": ("$2$ | $2K+1$", "$2$ | $2N$"),
+        "rows with something more": ("$2$ | $2K+1$", "$2$ | $3K$"),
         "a rate of others": ("accelerated | $\\frac{2LR^2}{k^2}$", "accelerated | $\\frac{2LR^2}{k^3}$"),
         "points of a list": ("$0,", "$1,"),
         "another sequence of functions": ("U_1(s)=2s", "U_1(s)=s"),

@@ -74,7 +74,8 @@ def _totals(paper: Paper, table: Table) -> Iterator[Judged]:
         return
     letters = {best[0][0]: Fraction(1)}
     for row, one, all_ in known:
-        if all_ != times(one, letters):
+        counted = Counter(best[0][0])
+        if all_ != times(one, letters) and not counted - Counter(next(iter(all_))):
             place = f"Table {table.number}, row {' '.join(row[0].split())}, column {heads[total[0]]}"
             title = f"{shown(one)} in each pass are {shown(times(one, letters))} in total, and not {shown(all_)}"
             yield _told(place, "the row and the number of passes of the other rows", title, row[total[0]], ())

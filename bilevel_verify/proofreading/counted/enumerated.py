@@ -22,7 +22,9 @@ SAID = re.compile(
 NAMED = re.compile(r"\bcases? \((?P<name>[A-Za-z]{1,4})\)(?P<more>(?:(?:, | and |, and )\([A-Za-z]{1,4}\))*)", re.I)
 ONE = re.compile(r"\(([A-Za-z]{1,4})\)")
 OTHERS = re.compile(
-    r"\b(?:other|otherwise|both|same|similar\w*|analog\w*|likewise|symmetr\w*|either|all|each|every|remaining)\b", re.I
+    r"\b(?:other|otherwise|both|same|similar\w*|analog\w*|likewise|symmetr\w*|either|all|each|every|remain\w*|now|assume"
+    r"|suppose|let|if|next|finally|further)\b",
+    re.I,
 )
 
 

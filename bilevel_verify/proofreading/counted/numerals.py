@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.algorithms.counting import NoCount, Polynomial, plus, polynomial
-from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import Paper, Sentence
 
 CARDINALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 TIMES = {"once": 1, "twice": 2, "thrice": 3, "a single": 1}
 WORDS = {**{word: number for number, word in enumerate(CARDINALS)}, **TIMES}
 NUMERAL = "|".join(sorted(WORDS, key=len, reverse=True))
 """For regular expressions: a number in words."""
+OTHER_LOOP = re.compile(r"\b(?:while|repeat|until|loop|epochs?|stages?)\b", re.I)
 DOTS = tree.Letter("dots")
 
 
@@ -58,11 +60,12 @@ def passes_of(paper: Paper, words: str) -> Polynomial | None:
     listed = [p for p in paper.passages if p.kind == "algorithm"]
     named = [p for p in listed if p.name and p.name in words]
     mine = named or listed
-    loops = [s for p in mine for s in p.formulas if _is_loop(p, s)]
-    return length_of(loops[0]) if len(mine) == len(loops) == 1 else None
+    loops = [s for p in mine for s in p.formulas if _is_loop(s)]
+    other = any(OTHER_LOOP.search(p.words) for p in mine)
+    return length_of(loops[0]) if len(mine) == len(loops) == 1 and not other else None
 
 
-def _is_loop(algorithm: Passage, sentence: Sentence) -> bool:
-    """Whether a formula of an algorithm is the range of a loop, ``k = 0, ..., K-1``."""
-    span = span_of(sentence)
-    return span is not None and bool(span[0]) and any(c.equation is not None for c in sentence.chains())
+def _is_loop(sentence: Sentence) -> bool:
+    """Whether a formula of an algorithm is the range of a loop, ``k = 0, ..., K-1`` or ``k = 0, 1, ...``."""
+    ends = [e[1] for c in sentence.chains() if (e := c.equation) is not None]
+    return any(isinstance(end, tree.Call) and end.function == "list" and DOTS in end.arguments for end in ends)

@@ -76,15 +76,22 @@ def _judged(
         return
     joint = f"the sum over {said} and {to_text_of(target)}"
     for side, printed, body in _sums(target, said.name):
-        if side == "small" and _is_more(source, said, printed, body):
+        zero = any(_is_zero(paper, base) for base in _shifts(body, said.name))
+        if side == "small" and not zero and _is_more(source, said, printed, body):
             yield _told(target, joint, f"the sum is over {said}, and what comes out has {printed}", source)
             return
         if side == "large" and source is not None and _is_less(source, said, printed, body):
             yield _told(target, joint, f"the sum is over {said}, and what comes out has {printed} alone", source)
             return
-    for lost in _inner(source, target) if source is not None else ():
+    for lost in _inner(paper, source, target) if source is not None else ():
         yield _told(target, joint, f"the sum from {lost[0]} on begins with {lost[1]} in what comes out", source)
         return
+
+
+def _is_zero(paper: Paper, base: str) -> bool:
+    """Whether an entry of a sequence is said to be 0: a sum may begin or end with it."""
+    equations = [e for s in paper.sentences for c in s.chains() if (e := c.equation) is not None]
+    return any(isinstance(e[0], tree.Index) and e[0].base == base and tree.is_zero(e[1]) for e in equations)
 
 
 def _target(home: Passage, proof: Passage, clause: Clause, cue: re.Match[str]) -> Sentence | None:
@@ -159,13 +166,14 @@ def _is_less(source: Sentence, said: Range, printed: Range, body: tree.Node) -> 
     return bool(of_letter) and of_letter == {*other[0]} and free_letters(body) == {said.name}
 
 
-def _inner(source: Sentence, target: Sentence) -> Iterator[tuple[str, str]]:
+def _inner(paper: Paper, source: Sentence, target: Sentence) -> Iterator[tuple[str, str]]:
     """Sums on the larger side of the relation of which the first term is lost in what comes out."""
     for before, body in _heads(source):
         for after, other in _heads(target):
             there = substitute(other, {after.name: tree.Letter(before.name)})
             first, now = whole(before.low), whole(after.low)
-            entries = any(_shifts(body, before.name).values())
+            bases = _shifts(body, before.name)
+            entries = bool(bases) and not any(_is_zero(paper, base) for base in bases)
             if there == body and entries and first is not None and now is not None and first < now:
                 yield f"{before.name} = {first}", f"{after.name} = {now}"
 

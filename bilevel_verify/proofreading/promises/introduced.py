@@ -62,18 +62,24 @@ def _heads(paper: Paper, home: Passage, place: int) -> Iterator[Defect]:
     seen = [s.latex for n, p in enumerate(paper.passages) for s in p.formulas
             if (n < place or p.kind not in (*PROMISES, "proof")) and p is not home]  # fmt: skip
     seen += [s.latex for s in supposed] + [s.latex for s in paper.sentences if _names_at_left(s)]
+    words = " ".join(p.words for p in paper.passages[: place + 1])
     for sentence in (s for s in home.formulas if s not in supposed and s.read.formula.kind == "display"):
-        for name in sorted(
-            n for c in sentence.chains() if c.relations for m in c.members for n in _head_names(paper, m)
-        ):
-            token = name if len(name) == 1 else rf"\\{name}"
-            printed = re.compile(rf"(?<![A-Za-z\\]){token}(?![A-Za-z])" if len(name) == 1 else rf"{token}(?![A-Za-z])")
-            if len(name) == 1 and name in paper.notation.functions:
-                printed = re.compile(rf"(?<![A-Za-z\\]){name}(?![A-Za-z_])")  # h_t is another function than h
-            if printed.search(sentence.latex) and not any(map(printed.search, seen)) and "=:" not in paper.text:
+        names = {n for c in sentence.chains() if c.relations for m in c.members for n in _head_names(paper, m)}
+        for name in sorted(names if "=:" not in paper.text else ()):
+            printed = _printed(paper, name)
+            bound = re.search(rf"{printed.pattern}[^{{}}]*\\in|\\forall", sentence.latex)
+            if printed.search(sentence.latex) and not bound and not any(map(printed.search, (*seen, words))):
                 title = f"{home.name} speaks of {name}, and nothing introduces it"
                 yield Defect("letter", sentence.place, title, "wording", sentence.latex, (to_text_of(sentence),),
                              f"introduced {name}", sentence.unit)  # fmt: skip
+
+
+def _printed(paper: Paper, name: str) -> re.Pattern[str]:
+    """How a name is printed; ``h_t`` is another function than ``h``, and ``\\mathcal{O}`` no letter."""
+    if len(name) > 1:
+        return re.compile(rf"\\{name}(?![A-Za-z])")
+    after = r"(?![A-Za-z_])" if name in paper.notation.functions else r"(?![A-Za-z])"
+    return re.compile(rf"(?<![A-Za-z\\])(?<!mathbb\{{)(?<!mathcal\{{)(?<!mathrm\{{)(?<!\{{\\rm ){name}{after}")
 
 
 def _head_names(paper: Paper, node: tree.Node) -> set[str]:
@@ -84,9 +90,10 @@ def _head_names(paper: Paper, node: tree.Node) -> set[str]:
 
 
 def _names_at_left(sentence: Sentence) -> bool:
-    """Whether a formula gives a function or an entry of a sequence its value, or speaks of it alone."""
+    """Whether a formula gives a function or an entry of a sequence its value, or is a name alone."""
     return any(
-        isinstance(c.members[0], tree.Call | tree.Index) and (c.equation is not None or not c.relations)
+        (isinstance(c.members[0], tree.Call | tree.Index) and (c.equation is not None or not c.relations))
+        or (isinstance(c.members[0], tree.Letter) and not c.relations)
         for c in sentence.chains() if c.members
     )  # fmt: skip
 

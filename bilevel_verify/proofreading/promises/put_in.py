@@ -118,7 +118,7 @@ def _exchanged(
     members = [m for c in target.chains() for m in c.members]
     members += [_written_out(paper, m) for m in members]
     given, turned = (_most(sides, v, members) for v in (values, {one: second, other: first}))
-    if turned <= given:
+    if turned <= max(given, 1):
         return
     number = cited.read.formula.number
     said = f"{one} = {to_text(first)} and {other} = {to_text(second)}"

@@ -27,6 +27,7 @@ from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.promises.said import (
     ACCURACY,
     ENTRY,
+    WORDS,
     Said,
     failing,
     gaps_in,
@@ -52,7 +53,10 @@ OF_MANY = re.compile(
     re.I,
 )
 """What many relations give of their entries together: those of one index do not."""
-SOLVED = re.compile(r"\b(?:solv\w+|equations?|roots?|balanc\w+|equaliz\w+|minimi[sz]\w+|optimal\w*|should)\b", re.I)
+SOLVED = re.compile(
+    r"\b(?:solv\w+|equations?|roots?|balanc\w+|equaliz\w+|minimi[sz]\w+|optimal\w*|should|equality|iff|attain\w*|best)\b",
+    re.I,
+)
 """What is asked for, and not said to hold."""
 CASES = re.compile(r"\b(?:if|when(?:ever)?|case|otherwise|unless|suppose|assume|contradiction|contrary)\b", re.I)
 
@@ -173,18 +177,27 @@ def _amounts(paper: Paper, clause: Clause, place: int) -> Iterator[tree.Compare]
 
 def _of_proof(paper: Paper, said: Said, home: Passage, parts: list[Clause]) -> Iterator[Judged]:
     open_case = False
+    assigned = _assigned(paper)
     for clause in parts:
         open_case = open_case or CASES.search(clause.words) is not None
         for place, sentence in enumerate(clause.formulas):
             before = clause.before(place)
             used, together = not open_case and NEW.search(before) is None, OF_MANY.search(before) is not None
             for relation in relations_of(sentence, False) if used else ():
-                asked = not _is_of_letter(relation) and SOLVED.search(before) is not None
+                free = SOLVED.search(before) is not None or bool(assigned & tree.letters(relation))
+                asked = not _is_of_letter(relation) and free
                 if not _names(relation, before) and not (asked or (together and _has_entries(paper, relation))):
                     yield from _judged(said, home, sentence, relation)
             for relation in _amounts(paper, clause, place):
                 yield from _judged(said, home, sentence, relation, amount=True)
             said = said.with_more(relations_of(sentence, False))
+
+
+def _assigned(paper: Paper) -> set[str]:
+    """Letters to which a line of an algorithm gives a value."""
+    lines = [s for p in paper.passages if p.kind == "algorithm" for s in p.formulas]
+    equations = [e for s in lines for c in s.chains() if (e := c.equation) is not None]
+    return {e[0].name for e in equations if isinstance(e[0], tree.Letter)}
 
 
 def _has_entries(paper: Paper, relation: tree.Compare) -> bool:
@@ -225,7 +238,7 @@ def _judged(
 ) -> Iterator[Judged]:
     if has_power_of_e(relation) or not (_is_of_letter(relation) or _are_numbers(said, relation)):
         return
-    if gaps_in(relation) and not _is_accurate(relation):
+    if gaps_in(relation) and (WORDS.search(home.words) or not _is_accurate(relation)):
         return
     entries = [ENTRY.fullmatch(side.name) for side in relation.operands if isinstance(side, tree.Letter)]
     if len(entries) == 2 and all(entries) and len({e["base"] for e in entries if e}) == 1:
