@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from bilevel_verify.proofreading.counted.columns import column_joints
 from bilevel_verify.proofreading.counted.contraries import contrary_joints
 from bilevel_verify.proofreading.counted.counts import count_joints
+from bilevel_verify.proofreading.counted.enumerated import enumerated_joints
 from bilevel_verify.proofreading.counted.factors import factor_joints
 from bilevel_verify.proofreading.counted.inductions import induction_joints
+from bilevel_verify.proofreading.counted.lines import line_joints
+from bilevel_verify.proofreading.counted.parts import part_joints
+from bilevel_verify.proofreading.counted.ranges import ranged_joints
+from bilevel_verify.proofreading.counted.recurrences import recurrence_joints
+from bilevel_verify.proofreading.counted.samples import sampled_joints
 from bilevel_verify.proofreading.counted.tables import table_joints
 from bilevel_verify.proofreading.following.citing import cited_joints
 from bilevel_verify.proofreading.instances.links import link_joints
@@ -26,6 +33,7 @@ from bilevel_verify.proofreading.joints.parameters import parameter_joints
 from bilevel_verify.proofreading.joints.quoting import quoted_joints
 from bilevel_verify.proofreading.joints.summing import added_joints, summed_joints
 from bilevel_verify.proofreading.promises.conclusions import conclusion_joints
+from bilevel_verify.proofreading.promises.in_place import in_place_joints
 from bilevel_verify.proofreading.promises.loose import loose_joints
 from bilevel_verify.proofreading.promises.needed import needed_joints
 from bilevel_verify.proofreading.promises.promised_orders import promised_order_joints
@@ -35,6 +43,7 @@ from bilevel_verify.proofreading.promises.supposed import supposed_joints
 from bilevel_verify.proofreading.promises.together import together_joints
 from bilevel_verify.proofreading.source import Paper
 from bilevel_verify.proofreading.words.amounts import amount_joints
+from bilevel_verify.proofreading.words.cited import placed_joints
 from bilevel_verify.proofreading.words.constants import spoken_joints
 from bilevel_verify.proofreading.words.instanced import instanced_joints
 from bilevel_verify.proofreading.words.plausible import plausible_joints
@@ -47,7 +56,8 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     carried_joints, base_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints,
     distinction_joints, exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
     promised_order_joints, plausible_joints, spoken_joints, amount_joints, count_joints,
-    contrary_joints, induction_joints, put_in_joints, worked_joints,
+    contrary_joints, induction_joints, put_in_joints, worked_joints, part_joints, enumerated_joints, ranged_joints,
+    column_joints, sampled_joints, placed_joints, line_joints, recurrence_joints, in_place_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,

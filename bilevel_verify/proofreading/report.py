@@ -13,6 +13,7 @@ from bilevel_verify.proofreading.algorithms.counting import count_defects
 from bilevel_verify.proofreading.algorithms.reading import Algorithm, algorithm_defects, algorithms_of
 from bilevel_verify.proofreading.algorithms.turned import turned_defects
 from bilevel_verify.proofreading.counted.identities import identity_defects
+from bilevel_verify.proofreading.counted.per_pass import pass_defects
 from bilevel_verify.proofreading.defect import Defect, Group, grouped
 from bilevel_verify.proofreading.instances.remainders import remainder_defects
 from bilevel_verify.proofreading.instances.scales import scale_defects
@@ -128,6 +129,7 @@ def _report(key: str, paper: Paper | None, algorithms: list[Algorithm], missing:
     found += (
         [
             *count_defects(paper, algorithms),
+            *pass_defects(paper, algorithms),
             *turned_defects(paper, algorithms),
             *consistency_defects(paper),
             *branch_defects(paper, algorithms),

@@ -20,16 +20,11 @@ from whole_mutants import OPERATORS
 
 LISTED = Path(__file__).parents[1] / "proofreading" / "stays_true.toml"
 STEPS = ("range of a step widened", "value of a step, four times as large")
-LEAST = {
-    "a special case": 0.85,
-    "a total": 0.88,
-    "a hypothesis dropped": 0.82,
-    "value of a step, four times as large": 0.8,
-}
-"""What is told of an operator at least; 0.9 of those that do not stand here.
+LEAST = 0.9
+"""What is told of each operator at least.
 
-Measured on 30 November 2026: 255 of 286, of the four above 23 of 27, 37 of 42, 57 of 69 and 8 of 10. What was measured
-before, on a branch, did not know of the mends by which right texts are left alone.
+Measured on 1 December 2026, totals 39 of 42, cells 40 of 44, special cases 25 of 27, hypotheses 63 of 69, outputs 40 of
+42, cases 28 of 30, ranges 6 of 6, values 9 of 10, restarts 13 of 13, rates 3 of 3: 266 of 286.
 """
 
 
@@ -47,4 +42,4 @@ def test_the_share_of_each_operator_on_whole_parts() -> None:
                     drawn[operator.name] += 1
                     found[operator.name] += bool(told(mutant.text, file))
     print("\n".join(f"{name}: {found[name]} of {count}" for name, count in drawn.items()))
-    assert not [name for name, count in drawn.items() if found[name] < LEAST.get(name, 0.9) * count]
+    assert not [name for name, count in drawn.items() if found[name] < LEAST * count]

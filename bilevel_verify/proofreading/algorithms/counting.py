@@ -67,7 +67,7 @@ def count_defects(paper: Paper, algorithms: Sequence[Algorithm]) -> Iterator[Def
         if (of["named"] is not None and wanted is None) or (wanted is None and order != 1):
             continue
         try:
-            program = _one_pass(algorithm.program, inside["which"]) if inside else algorithm.program
+            program = one_pass(algorithm.program, inside["which"]) if inside else algorithm.program
             counts = calls(program, paper, frozenset({wanted} if order == 0 and wanted else ()))
         except NoCount:
             continue
@@ -79,7 +79,7 @@ def count_defects(paper: Paper, algorithms: Sequence[Algorithm]) -> Iterator[Def
             yield Defect("total", one.place, title, "changes a constant or a rate", one.latex, lines, unit=one.unit)
 
 
-def _one_pass(program: script.Program, which: str) -> script.Program:
+def one_pass(program: script.Program, which: str) -> script.Program:
     """The lines of the only loop that is in no other; where loops are in it, an iteration may be one of theirs.
 
     Raises
@@ -170,16 +170,16 @@ def _length(loop: script.For | script.While, values: dict[str, int]) -> Polynomi
     if any(isinstance(s, script.Break | script.Return) for s in inside):
         raise NoCount("a loop that is left")
     if isinstance(loop, script.For):
-        return plus(_polynomial(loop.stop), _polynomial(loop.start), -1)
+        return plus(polynomial(loop.stop), polynomial(loop.start), -1)
     match loop.test:
         case tree.Compare(operands=(tree.Letter(name=name), stop), operators=("<",)) if name in values:
             moves = [s for s in inside if isinstance(s, script.Assign) and tree.Letter(name) in s.targets]
             if len(moves) == 1 and moves[0] in loop.body and shift_of(moves[0].value, name) == 1:
-                return plus(_polynomial(stop), {(): Fraction(values[name])}, -1)
+                return plus(polynomial(stop), {(): Fraction(values[name])}, -1)
     raise NoCount("a loop that no counter ends")
 
 
-def _polynomial(node: tree.Node) -> Polynomial:
+def polynomial(node: tree.Node) -> Polynomial:
     """A sum of products of letters and numbers.
 
     Raises
@@ -192,19 +192,19 @@ def _polynomial(node: tree.Node) -> Polynomial:
         case tree.Letter(name=name) if name != "oo":
             return {(name,): Fraction(1)}
         case tree.Negate(operand=inner):
-            return plus({}, _polynomial(inner), -1)
+            return plus({}, polynomial(inner), -1)
         case tree.Add(terms=terms):
             total: Polynomial = {}
             for term in terms:
-                total = plus(total, _polynomial(term))
+                total = plus(total, polynomial(term))
             return total
         case tree.Multiply(factors=factors):
             product: Polynomial = {(): Fraction(1)}
             for factor in factors:
-                product = times(product, _polynomial(factor))
+                product = times(product, polynomial(factor))
             return product
         case tree.Power(base=base, exponent=tree.Number(value=value)) if value in (2, 3):
-            return _polynomial(tree.Multiply((base,) * int(value)))
+            return polynomial(tree.Multiply((base,) * int(value)))
     raise NoCount(to_text(node))
 
 
@@ -239,7 +239,7 @@ def _claimed(sentence: Sentence) -> Polynomial | None:
     if len(chains) != 1 or len(chains[0].members) != 1:
         return None
     try:
-        return _polynomial(chains[0].members[0])
+        return polynomial(chains[0].members[0])
     except NoCount:
         return None
 

@@ -1,7 +1,8 @@
 """Numbers of steps: what a statement promises against what its proof counts, or what the bound behind it gives.
 
 A right text cannot be told: a proof ends with the number that its statement gives, or with a smaller one in the same
-letters; "This is Theorem 1" is about the same order; from ``|g| <= c L/sqrt(K)`` follow ``c^2 L^2/eps^2`` steps.
+letters; "This is Theorem 1" is about the same order; from ``|g| <= c L/sqrt(K)`` follow ``c^2 L^2/eps^2`` steps; where
+a statement has ``K steps`` and an order of steps, the order is that of the value which it gives K.
 """
 
 from __future__ import annotations
@@ -20,13 +21,19 @@ from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import Order, agrees, orders_in
 from bilevel_verify.proofreading.joints.ties import letters_of, rewritten, ties_of
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
-from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.proofreading.promises.said import lettered
+from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.theorems.rewrite import substitute
 
 UNIT = re.compile(r"\s*(?P<noun>(?:gradient|step|sample|iteration|epoch|restart|round)s?)\b", re.I)
 MOST = re.compile(r"\b(?:at most|within)\s*\Z", re.I)
 TOTAL = re.compile(r"\btotal number of (?P<noun>\w+?)s?\b[^.\x01]*\bis at most\s*\Z", re.I)
 SAME = re.compile(r"\s*(?:\W*)This is (?P<name>(?:Theorem|Lemma|Proposition|Corollary) [A-Z]?\.?\d[\d.]*?)\.?(?=\s|\Z)")
-ENOUGH = re.compile(r"\s*\w+ (?:are|is) (?:enough|sufficient|needed) for\s*\Z", re.I)
+ENOUGH = re.compile(
+    r"\s*\w+ (?:are|is) (?:enough|sufficient|needed) for(?P<accuracy> an accuracy (?:of(?: at most)?)?)?\s*\Z", re.I
+)
+POWERS = (Fraction(1), Fraction(2), Fraction(1, 2))
+"""An accuracy in words may be that of a bound, of its square, or of its root."""
 
 
 def count_joints(paper: Paper) -> Iterator[Judged]:
@@ -43,6 +50,7 @@ def count_joints(paper: Paper) -> Iterator[Judged]:
                 for proof in proofs:
                     yield from _same(paper, sentence, proof.words, home.name)
                     yield from _last(paper, sentence, proof.formulas[-1:], home.name)
+                yield from _of_value(paper, sentence, home)
     for clause in clauses(paper):
         yield from _enough(paper, clause)
 
@@ -90,6 +98,23 @@ def _last(paper: Paper, sentence: Sentence, last: tuple[Sentence, ...], name: st
     yield from _against(paper, sentence, [o for s in last for o in orders_in(s)], name, "the end of its proof")
 
 
+def _of_value(paper: Paper, sentence: Sentence, home: Passage) -> Iterator[Judged]:
+    """``K steps``, ``O(L/eps) steps``: the order is that of the value that the statement gives K."""
+    unit = UNIT.match(sentence.after)
+    if unit is None or not list(orders_in(sentence)):
+        return
+    values = {e[0].name: e[1] for s in home.formulas for c in s.chains()
+              if (e := c.equation) is not None and isinstance(e[0], tree.Letter)}  # fmt: skip
+    values = {n: v.arguments[0] if isinstance(v, tree.Call) and v.function == "ceil" else v for n, v in values.items()}
+    sources = []
+    for other in home.formulas:
+        same, nodes = UNIT.match(other.after), list(other.nodes())
+        counts = len(nodes) == 1 and tree.letters(nodes[0]) and tree.letters(nodes[0]) <= values.keys()
+        if counts and same and same["noun"].rstrip("s") == unit["noun"].rstrip("s"):
+            sources += list(order_of(substitute(nodes[0], values), other))
+    yield from _against(paper, sentence, sources, home.name, f"the number of {unit['noun']} that it gives")
+
+
 def _against(paper: Paper, sentence: Sentence, sources: list[Order], name: str, whose: str) -> Iterator[Judged]:
     for order in orders_in(sentence):
         near = [o for o in sources if order.letters <= o.letters]
@@ -107,12 +132,15 @@ def _enough(paper: Paper, clause: Clause) -> Iterator[Judged]:
     names = [n for n in clause.named if n in paper.stated]
     for place in range(1, len(clause.formulas)):
         between = clause.after(place - 1).split("\x01")[0]
-        aim = next((b for b in bounds_of(clause.formulas[place]) if isinstance(b.right, tree.Letter)), None)
-        if len(names) != 1 or not ENOUGH.fullmatch(between) or aim is None:
+        said = ENOUGH.fullmatch(between)
+        aim = _aim(clause.formulas[place], said is not None and said["accuracy"] is not None)
+        if len(names) != 1 or said is None or aim is None:
             continue
+        powers = POWERS if aim[0] is None else POWERS[:1]
         for order in orders_in(clause.formulas[place - 1]):
-            for wanted, source in _solved(paper, names[0], aim.left, to_text(aim.right)):
-                off = [n for n, e in order.monomial if n in dict(wanted) and dict(wanted)[n] != e]
+            for wanted, source in _solved(paper, names[0], aim[0], aim[1]):
+                may = {n: {tuple(x * p for x in e) for p in (powers if n == aim[1] else POWERS[:1])} for n, e in wanted}
+                off = [n for n, e in order.monomial if n in may and e not in may[n]]
                 if off:
                     sentence = clause.formulas[place - 1]
                     joint = f"the steps {to_text_of(sentence)} and the bound of {names[0]}"
@@ -120,21 +148,33 @@ def _enough(paper: Paper, clause: Clause) -> Iterator[Judged]:
                     yield _told(sentence, joint, title, source)
 
 
+def _aim(sentence: Sentence, in_words: bool) -> tuple[tree.Node | None, str] | None:
+    """What shall be small, and the letter of how small; in words alone, an accuracy."""
+    nodes = list(sentence.nodes())
+    if in_words:
+        return (None, to_text(nodes[0])) if len(nodes) == 1 and isinstance(nodes[0], tree.Letter) else None
+    bound = next((b for b in bounds_of(sentence) if isinstance(b.right, tree.Letter)), None)
+    return None if bound is None else (bound.left, to_text(bound.right))
+
+
 def _how(wanted: Monomial, order: Order, name: str) -> str:
     return f"{name} has the exponent {dict(wanted)[name][0]}, printed is {dict(order.monomial)[name][0]}"
 
 
-def _solved(paper: Paper, name: str, left: tree.Node, accuracy: str) -> Iterator[tuple[Monomial, Sentence]]:
+def _solved(paper: Paper, name: str, left: tree.Node | None, accuracy: str) -> Iterator[tuple[Monomial, Sentence]]:
     """The number of steps for an accuracy, from ``left <= c/K^a`` of a statement."""
     for sentence in paper.stated[name].formulas:
         for bound in bounds_of(sentence):
             about = (
                 bound.left.arguments[0] if isinstance(bound.left, tree.Call) and bound.left.arguments else bound.left
             )
-            counts = [n for o in order_of(bound.right, sentence) for n, e in o.monomial if _is_count(n) and e[0] < 0]
-            if to_text(left)[:4] not in to_text(about) or bound.op not in ("<=", "<") or len(counts) != 1:
+            counts = [
+                n for o in order_of(lettered(bound.right), sentence) for n, e in o.monomial if _is_count(n) and e[0] < 0
+            ]
+            other = left is not None and to_text(left)[:4] not in to_text(about)
+            if other or bound.op not in ("<=", "<") or len(counts) != 1:
                 continue
-            for one in order_of(bound.right, sentence):
+            for one in order_of(lettered(bound.right), sentence):
                 power = -dict(one.monomial)[counts[0]][0]
                 table = {n: tuple(x / power for x in e) for n, e in one.monomial if n not in (counts[0], accuracy)}
                 table = {n: e for n, e in table.items() if n.isidentifier()}

@@ -57,12 +57,29 @@ class Cell:
     above: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the source: which one of all it is, and its rows; the first has the heads of the columns."""
+
+    number: int
+    rows: tuple[tuple[str, ...], ...]
+
+
+def tables_of(text: str) -> Iterator[Table]:
+    """Every table of a source that has rows."""
+    found = sorted([*MARKDOWN.finditer(text), *TABULAR.finditer(text)], key=lambda m: m.start())
+    for number, one in enumerate(found, start=1):
+        rows = tuple(tuple(row) for row in _rows(one[0]))
+        if rows:
+            yield Table(number, rows)
+
+
 def table_joints(paper: Paper) -> Iterator[Judged]:
     """Every cell of a row that is the paper's own and holds an order, or the value of a parameter."""
     ties, every = ties_of(paper), list(cells(paper.text))
     for cell in every:
         for math in MATH.findall(cell.text):
-            sentence = _read(paper, math)
+            sentence = read_cell(paper, math)
             orders = list(orders_in(sentence)) if sentence is not None else []
             for order in orders:
                 yield _judged(paper, cell, order, ties)
@@ -72,9 +89,8 @@ def table_joints(paper: Paper) -> Iterator[Judged]:
 
 def cells(text: str) -> Iterator[Cell]:
     """Cells of rows that are called the paper's own."""
-    tables = sorted([*MARKDOWN.finditer(text), *TABULAR.finditer(text)], key=lambda m: m.start())
-    for number, found in enumerate(tables, start=1):
-        rows = _rows(found[0])
+    for table in tables_of(text):
+        rows = table.rows
         for row in rows[1:]:
             label = next((c for c in row[:2] if OWN.search(c)), "")
             for place, (head, cell) in enumerate(zip(rows[0], row, strict=False)):
@@ -82,15 +98,15 @@ def cells(text: str) -> Iterator[Cell]:
                     others = tuple(c for r in rows[1:] for n, c in enumerate(r) if (r, n) != (row, place))
                     strange = [r for r in rows[1:] if not any(OWN.search(c) for c in r[:2])]
                     above = tuple(r[place] for r in strange if len(r) > place)
-                    yield Cell(number, " ".join(label.split()), head.strip(), cell, others, above)
+                    yield Cell(table.number, " ".join(label.split()), head.strip(), cell, others, above)
 
 
 def rows_of(paper: Paper) -> Iterator[tuple[str, Sentence]]:
     """Every formula of every table with the label of its row."""
-    for found in (*MARKDOWN.finditer(paper.text), *TABULAR.finditer(paper.text)):
-        for row in _rows(found[0])[1:]:
+    for table in tables_of(paper.text):
+        for row in table.rows[1:]:
             for math in (m for cell in row for m in MATH.findall(cell)):
-                sentence = _read(paper, math)
+                sentence = read_cell(paper, math)
                 if sentence is not None:
                     yield " ".join(row[:2]), sentence
 
@@ -106,8 +122,8 @@ def _rows(table: str) -> list[list[str]]:
     return [[c.strip() for c in line] for line in lines]
 
 
-def _read(paper: Paper, math: str) -> Sentence | None:
-    """A cell; an order symbol that stands in tables alone is read as one."""
+def read_cell(paper: Paper, math: str) -> Sentence | None:
+    """The formula of a cell; an order symbol that stands in tables alone is read as one."""
     order = ORDER.fullmatch(math.strip())
     try:
         statements = read_latex(math, paper.notation).statements
@@ -170,7 +186,7 @@ def _of_another(paper: Paper, order: Order, counted: list[Order], noun: str) -> 
 
 def _printed(paper: Paper, cell: Cell, name: str) -> bool:
     """Whether another cell of the table has the letter."""
-    read = (_read(paper, math) for text in cell.others for math in MATH.findall(text))
+    read = (read_cell(paper, math) for text in cell.others for math in MATH.findall(text))
     return any(name in tree.letters(node) for s in read if s is not None for node in s.nodes())
 
 
@@ -208,7 +224,7 @@ def _of_parameter(paper: Paper, cell: Cell, sentence: Sentence) -> Iterator[Judg
 def _candidates(paper: Paper, cell: Cell) -> list[Order]:
     """Orders of the column's own quantity; where the paper states none, of all statements of the row's method."""
     head = MATH.search(cell.column)
-    sentence = _read(paper, head[1]) if head is not None else None
+    sentence = read_cell(paper, head[1]) if head is not None else None
     wanted = {to_text(n) for n in sentence.nodes()} if sentence is not None else set()
     stated = [p for p in paper.passages if p.kind in PROMISES]
     mine = [p for p in stated if _of_method(p, cell.row)] or stated

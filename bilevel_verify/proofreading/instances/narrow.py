@@ -225,4 +225,5 @@ def _told(
                 f"it holds under {given}")  # fmt: skip
     defect = Defect("premise", sentence.place, title, "breaks the statement", sentence.latex, evidence,
                     f"narrow {home.id} {given}", sentence.unit)  # fmt: skip
-    return Judged("premise", sentence.place, joint, "refuted", title, defect)
+    used = f"{to_text(left)} {op} {to_text(right)}" if op == "==" else ""  # an equation may be told as a premise
+    return Judged("premise", sentence.place, joint, "refuted", title, defect, subject=used)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from math import isfinite
 
+import numpy as np
+
+from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
@@ -15,6 +19,8 @@ from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 
 ENDS = (2, 3, 5)
+CLOSE = 1e-9
+"""Sides with roots differ by more than this part of them."""
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 MOST_LETTERS = len(PRIMES)
 Closed = Mapping[str, tuple[str, tree.Node]]
@@ -48,8 +54,8 @@ def _summed(left: tree.Node, right: tree.Node, at: Sentence) -> Iterator[Defect]
     if not sums or len(spans) != len(sums) or not ends or letters != free_letters(right) or len(letters) > MOST_LETTERS:
         return
     values = [_values(letters, ends, size) for size in ENDS]
-    found = [(v, value_at(left, v), value_at(right, v)) for v in values]
-    if all(a is not None and b is not None and a != b for _, a, b in found):
+    found = [(v, _number_at(left, v), _number_at(right, v)) for v in values]
+    if all(a is not None and b is not None and _far(a, b) for _, a, b in found):
         point, a, b = found[0]
         shown = ", ".join(f"{n} = {x}" for n, x in sorted(point.items()))
         title = f"the sum is not what it is said to be: at {shown} it is {a}, and {b} is printed"
@@ -69,6 +75,22 @@ def value_at(node: tree.Node, values: Mapping[str, Fraction]) -> Fraction | None
     except (BilevelVerifyError, ArithmeticError, ValueError, KeyError):
         return None
     return found if isinstance(found, Fraction) else None
+
+
+def _far(one: Fraction | float, other: Fraction | float) -> bool:
+    return abs(float(one) - float(other)) > CLOSE * (abs(float(one)) + abs(float(other)))
+
+
+def _number_at(node: tree.Node, values: Mapping[str, Fraction]) -> Fraction | float | None:
+    """A value: exact, or a float where roots are in it."""
+    exact = value_at(node, values)
+    if exact is not None:
+        return exact
+    try:
+        found = float(evaluate(_added_up(node, values), {n: np.asarray(float(v)) for n, v in values.items()}))
+    except (BilevelVerifyError, ArithmeticError, ValueError, KeyError, TypeError):
+        return None
+    return found if isfinite(found) else None
 
 
 def _added_up(node: tree.Node, values: Mapping[str, Fraction]) -> tree.Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +13,11 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.decorations import cores
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
-from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
+HOLE = "\x01"
+FOR = re.compile(r"\s*for(?: all| every| any| each)?\s*")
 RUNS = ("sum", "prod", "min", "max", "argmin", "argmax", "family")
 
 
@@ -34,6 +37,22 @@ def end_defects(paper: Paper) -> Iterator[Defect]:
         for body, span in _ranged(sentence):
             yield from _below(body, span, first, sentence)
             yield from _vanishing(body, span, sentence)
+    for passage in paper.passages if first else ():
+        yield from _in_words(passage, first)
+
+
+def _in_words(passage: Passage, first: dict[str, int]) -> Iterator[Defect]:
+    """``t_k^2 - t_k = t_{k-1}^2 for k >= 1``: an inline formula with its range behind it in words."""
+    pieces = passage.words.split(HOLE)
+    if passage.kind == "algorithm" or len(pieces) != len(passage.formulas) + 1:
+        return
+    for sentence, between, said in zip(passage.formulas, pieces[1:], passage.formulas[1:], strict=False):
+        if FOR.fullmatch(between) and {s.read.formula.kind for s in (sentence, said)} == {"inline"}:
+            spans = [span for c in said.chains() for span in _quantified(c.tree)]
+            related = [m for c in sentence.chains() for m in c.members if c.relations]
+            for span in spans if len(spans) == 1 else ():
+                for member in related:
+                    yield from _below(member, span, first, sentence)
 
 
 def beginnings(paper: Paper) -> dict[str, int]:

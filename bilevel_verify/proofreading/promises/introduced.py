@@ -1,11 +1,13 @@
 """A letter in what a statement promises that nothing introduces: no text, no hypothesis, no statement before it.
 
 A right text cannot be told: what it speaks of stands somewhere by itself, in a relation, in an algorithm or in the
-text. Letters of formulas that were not read, indices and bound letters are left alone.
+text. Letters of formulas that were not read, indices and bound letters are left alone. A function and a sequence,
+``h(x)`` and ``Phi_k``, are looked for in the printed formulas, read or not.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from bilevel_verify.language import tree
@@ -17,6 +19,9 @@ from bilevel_verify.proofreading.promises.said import names_of, supposed_in
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
+
+GREEK = frozenset({"Phi", "Psi", "Gamma", "Lambda", "Theta", "Omega", "Xi", "Sigma", "phi", "psi", "theta", "omega"})
+"""Letters of which the name is the macro; others may be written in more than one way."""
 
 
 def introduction_defects(paper: Paper) -> Iterator[Defect]:
@@ -30,6 +35,7 @@ def introduction_defects(paper: Paper) -> Iterator[Defect]:
     for place, home in enumerate(paper.passages):
         if home.kind in PROMISES and own_proofs(paper, home.name):
             yield from _of(paper, home, place, frozenset(silent), frozenset(running))
+            yield from _heads(paper, home, place)
 
 
 def _of(paper: Paper, home: Passage, place: int, silent: frozenset[str], running: frozenset[str]) -> Iterator[Defect]:
@@ -48,6 +54,48 @@ def _of(paper: Paper, home: Passage, place: int, silent: frozenset[str], running
             title = f"{home.name} speaks of {name}, and nothing introduces it"
             yield Defect("letter", sentence.place, title, "wording", sentence.latex, (to_text_of(sentence),),
                          f"introduced {name}", sentence.unit)  # fmt: skip
+
+
+def _heads(paper: Paper, home: Passage, place: int) -> Iterator[Defect]:
+    """Functions that are called and sequences whose entries stand in a display that a statement promises."""
+    supposed = supposed_in(home)
+    seen = [s.latex for n, p in enumerate(paper.passages) for s in p.formulas
+            if (n < place or p.kind not in (*PROMISES, "proof")) and p is not home]  # fmt: skip
+    seen += [s.latex for s in supposed] + [s.latex for s in paper.sentences if _names_at_left(s)]
+    words = " ".join(p.words for p in paper.passages[: place + 1])
+    for sentence in (s for s in home.formulas if s not in supposed and s.read.formula.kind == "display"):
+        names = {n for c in sentence.chains() if c.relations for m in c.members for n in _head_names(paper, m)}
+        for name in sorted(names if "=:" not in paper.text else ()):
+            printed = _printed(paper, name)
+            bound = re.search(rf"{printed.pattern}[^{{}}]*\\in|\\forall", sentence.latex)
+            if printed.search(sentence.latex) and not bound and not any(map(printed.search, (*seen, words))):
+                title = f"{home.name} speaks of {name}, and nothing introduces it"
+                yield Defect("letter", sentence.place, title, "wording", sentence.latex, (to_text_of(sentence),),
+                             f"introduced {name}", sentence.unit)  # fmt: skip
+
+
+def _printed(paper: Paper, name: str) -> re.Pattern[str]:
+    """How a name is printed; ``h_t`` is another function than ``h``, and ``\\mathcal{O}`` no letter."""
+    if len(name) > 1:
+        return re.compile(rf"\\{name}(?![A-Za-z])")
+    after = r"(?![A-Za-z_])" if name in paper.notation.functions else r"(?![A-Za-z])"
+    return re.compile(rf"(?<![A-Za-z\\])(?<!mathbb\{{)(?<!mathcal\{{)(?<!mathrm\{{)(?<!\{{\\rm ){name}{after}")
+
+
+def _head_names(paper: Paper, node: tree.Node) -> set[str]:
+    """Names of one letter, of the functions and sequences in a formula."""
+    called = {p.function for p in node.walk() if isinstance(p, tree.Call)} & paper.notation.functions
+    entries = {p.base for p in node.walk() if isinstance(p, tree.Index)}
+    return {n for n in called | entries if len(n) == 1 or n in GREEK}
+
+
+def _names_at_left(sentence: Sentence) -> bool:
+    """Whether a formula gives a function or an entry of a sequence its value, or is a name alone."""
+    return any(
+        (isinstance(c.members[0], tree.Call | tree.Index) and (c.equation is not None or not c.relations))
+        or (isinstance(c.members[0], tree.Letter) and not c.relations)
+        for c in sentence.chains() if c.members
+    )  # fmt: skip
 
 
 def _is_entry(name: str, silent: frozenset[str], indices: frozenset[str]) -> bool:

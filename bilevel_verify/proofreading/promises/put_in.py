@@ -2,7 +2,8 @@
 
 Refuted is a value with which no term of the cited relation that has the letter stands in the relation that comes out,
 where with another point of that relation in its place one does. In a right text the terms of what is put in come out,
-or they are rewritten, and then no other point makes them stand there by chance.
+or they are rewritten, and then no other point makes them stand there by chance. Two values are refuted together where
+more terms come out with the one in the place of the other.
 
 ``gamma_0 = 1``: the value of an entry against the formula that a line or the text gives for all entries.
 """
@@ -38,7 +39,7 @@ def put_in_joints(paper: Paper) -> Iterator[Judged]:
                 values = _values(clause.formulas[start : start + found["holes"].count("\x01")])
                 cited, target = paper.numbered.get(found["number"]), _target(paper, clause, found.end())
                 if values and cited is not None and target is not None:
-                    yield from _judged(clause, cited, target, values)
+                    yield from _judged(paper, clause, cited, target, values)
 
 
 def _values(formulas: tuple[Sentence, ...]) -> dict[str, tree.Node]:
@@ -69,7 +70,9 @@ def _first(clause: Clause, end: int) -> int:
     return clause.formulas[count].read.formula.n if count < len(clause.formulas) else 10**9
 
 
-def _judged(clause: Clause, cited: Sentence, target: Sentence, values: Mapping[str, tree.Node]) -> Iterator[Judged]:
+def _judged(
+    paper: Paper, clause: Clause, cited: Sentence, target: Sentence, values: Mapping[str, tree.Node]
+) -> Iterator[Judged]:
     links = [(left, r.word, right) for c in cited.chains() for left, r, right in c.links()]
     chain = next(iter(target.chains()), None)
     if len(links) != 1 or chain is None or len(chain.members) < 2:
@@ -100,6 +103,56 @@ def _judged(clause: Clause, cited: Sentence, target: Sentence, values: Mapping[s
                 "citation", sentence.place, f"{said} in ({cited.read.formula.number})", "refuted", title, defect
             )
             return
+    yield from _exchanged(paper, clause, cited, target, sides, values)
+
+
+def _exchanged(
+    paper: Paper, clause: Clause, cited: Sentence, target: Sentence, sides: tuple[tree.Node, tree.Node],
+    values: Mapping[str, tree.Node],
+) -> Iterator[Judged]:  # fmt: skip
+    """``with u = x_k and x = x^*`` where what comes out has ``u = x^*`` and ``x = x_k``."""
+    letters = {n for side in sides for n in tree.letters(side)}
+    if len(values) != 2 or not letters >= values.keys() or len({*values.values()}) != 2:
+        return
+    (one, first), (other, second) = values.items()
+    members = [m for c in target.chains() for m in c.members]
+    members += [_written_out(paper, m) for m in members]
+    given, turned = (_most(sides, v, members) for v in (values, {one: second, other: first}))
+    if turned <= max(given, 1):
+        return
+    number = cited.read.formula.number
+    said = f"{one} = {to_text(first)} and {other} = {to_text(second)}"
+    title = f"({number}) is used with {said}; what comes out has the one in the place of the other"
+    sentence = target if target.unit == clause.passage.id else clause.formulas[0]
+    evidence = (f"cited: {to_text_of(cited)}", f"comes out: {to_text_of(target)}")
+    defect = Defect("citation", sentence.place, title, "local slip", sentence.latex, evidence, unit=clause.passage.id)
+    yield Judged("citation", sentence.place, f"{said} in ({number})", "refuted", title, defect)
+
+
+def _written_out(paper: Paper, node: tree.Node) -> tree.Node:
+    """A formula with what the text says its functions are, ``grad Phi(x) = grad_x f(x, y^*(x))``."""
+    inner = rebuild(node, lambda part: _written_out(paper, part))
+    if not isinstance(inner, tree.Call) or len(inner.arguments) != 1:
+        return inner
+    said = [(e[0].arguments[0], e[1]) for p in paper.passages if p.kind == "text" for s in p.formulas
+            for c in s.chains() if (e := c.equation) is not None and isinstance(e[0], tree.Call)
+            and e[0].function == inner.function and len(e[0].arguments) == 1]  # fmt: skip
+    match said:
+        case [(tree.Letter(name=name), value)]:
+            return substitute(value, {name: inner.arguments[0]})
+    return inner
+
+
+def _most(sides: tuple[tree.Node, tree.Node], values: Mapping[str, tree.Node], members: list[tree.Node]) -> int:
+    """How many terms come out, where a letter without a value, ``x^+``, may be any point of what comes out."""
+    there = frozenset().union(*map(_texts, members))
+    here = {n for m in members for n in tree.letters(m)}
+    terms = [substitute(t, dict(values)) for side in sides for _, t in _terms(side)]
+    open_letters = sorted({n for t in terms for n in tree.letters(t)} - here)
+    points = {p for m in members for p in m.walk() if isinstance(p, tree.Index | tree.Letter)}
+    ways = [{open_letters[0]: p} for p in points] if len(open_letters) == 1 else [{}]
+    bare = frozenset(text.removeprefix("-") for text in there)
+    return max(sum(to_text(_canonical(substitute(t, way))) in bare for t in terms) for way in ways)
 
 
 def _turned(node: tree.Node) -> tree.Node:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bilevel_verify.audit.scalar.numeric import Array, evaluate
 from bilevel_verify.drafting.letters import plain
-from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.errors import BilevelVerifyError, LatexError
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.latex import read_latex
 from bilevel_verify.proofreading.joints.clauses import HOLE, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import ORDERS
 from bilevel_verify.proofreading.joints.parameters import COMPARED, Frame, frame_of, leans_on, numbers_used
@@ -30,6 +31,7 @@ WORDS = re.compile(r"\b(?:sufficiently|enough|appropriate\w*|suitabl\w+|properly
 ENTRY = re.compile(r"(?P<base>\w+)\[(?P<index>0|[a-z])\]")
 """The first entry of a sequence, or one whose index is a letter."""
 SPECIAL = re.compile(r"\b(?:when(?:ever)?|for|setting|if|with|at|case|taking|where)\s*\Z", re.I)
+ABOVE, ASIDE = re.compile(r"\\leq?(?![a-z])"), re.compile(r",?\s*\\q?quad\b|\\text")
 THEN = re.compile(r"\b[Tt]hen\b|\bwe have\b")
 SUPPOSES = re.compile(r"\b(?:if|when(?:ever)?|for(?: all| any| every| each)?|with|provided(?: that)?|where)\s*\Z", re.I)
 
@@ -156,10 +158,42 @@ def names_of(node: tree.Node) -> set[str]:
 
 
 def lettered(node: tree.Node) -> tree.Node:
-    """A formula with entries of sequences as letters: an input, or an entry of which the text gives bounds."""
-    if isinstance(node, tree.Index) and ENTRY.fullmatch(to_text(node)):
-        return tree.Letter(to_text(node))
-    return rebuild(node, lettered)
+    """A formula with letters for entries of sequences, inputs or bounded by the text, and for gaps of values."""
+    if is_gap(node):
+        return tree.Letter(f"({to_text(node)})")
+    entry = isinstance(node, tree.Index) and ENTRY.fullmatch(to_text(node)) is not None
+    return tree.Letter(to_text(node)) if entry else rebuild(node, lettered)
+
+
+def is_gap(node: tree.Node) -> bool:
+    """``f(x_0) - f^*``: a number that is not negative."""
+    match node:
+        case tree.Add(terms=(tree.Call(arguments=(tree.Index(indices=(first,)),)), tree.Negate(operand=tree.Letter()))):
+            return tree.is_zero(first)
+    return False
+
+
+def last_side(paper: Paper, sentence: Sentence) -> tree.Node | None:
+    """The last side of an upper bound of which the formula was not read as a whole, ``f(X(t)) - f^* <= c/t``."""
+    parts = ABOVE.split(ASIDE.split(sentence.latex)[0])
+    if sentence.read.statements or len(parts) < 2:
+        return None
+    try:
+        statements = read_latex(parts[-1].strip(" .,\n"), paper.notation).statements
+    except LatexError:
+        return None
+    alone = len(statements) == 1 and len(statements[0].members) == 1
+    return statements[0].members[0] if alone else None
+
+
+def gaps_in(node: tree.Node) -> set[str]:
+    """The names of gaps in a formula with letters for them."""
+    return {n for n in tree.letters(node) if is_gap_name(n)}
+
+
+def is_gap_name(name: str) -> bool:
+    """Whether a letter stands for a gap; what it is made of is known."""
+    return name.startswith("(")
 
 
 def relations_of(sentence: Sentence, listed: bool) -> Iterator[tree.Compare]:
@@ -254,12 +288,18 @@ def failing(said: Said, relation: tree.Compare, of_constants: bool = False) -> d
     need not print (``mu <= L``): nothing is said then. Nor is it of a relation without a letter that is chosen, unless
     ``of_constants``.
     """
+    if not gaps_in(relation):  # a gap may have any value, so that what is said of it gives nothing of others
+        said = replace(said, where=tuple(r for r in said.where if not gaps_in(r)))
     written = said.out(relation)
     names = free_letters(written) - NUMBERS if of_constants else said.letters(relation)
     chosen = said.free | said.define.keys() | (names if of_constants else set())
     if not names:
         return None if evaluate(written, {}) else {}
-    if names & said.blurred or not (free_letters(relation) | names) & chosen or not names <= said.known:
+    if (
+        names & said.blurred
+        or not (free_letters(relation) | names) & chosen
+        or not {n for n in names if not is_gap_name(n)} <= said.known
+    ):
         return None
     points = said.points(names)
     try:

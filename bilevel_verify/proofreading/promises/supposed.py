@@ -25,9 +25,12 @@ from bilevel_verify.proofreading.joints.parameters import INHERITS, NEW, STANDIN
 from bilevel_verify.proofreading.names.occurrences import has_power_of_e
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.promises.said import (
+    ACCURACY,
     ENTRY,
+    WORDS,
     Said,
     failing,
+    gaps_in,
     leaned_on,
     relations_of,
     said_of,
@@ -50,6 +53,11 @@ OF_MANY = re.compile(
     re.I,
 )
 """What many relations give of their entries together: those of one index do not."""
+SOLVED = re.compile(
+    r"\b(?:solv\w+|equations?|roots?|balanc\w+|equaliz\w+|minimi[sz]\w+|optimal\w*|should|equality|iff|attain\w*|best)\b",
+    re.I,
+)
+"""What is asked for, and not said to hold."""
 CASES = re.compile(r"\b(?:if|when(?:ever)?|case|otherwise|unless|suppose|assume|contradiction|contrary)\b", re.I)
 
 
@@ -106,7 +114,7 @@ def _hypotheses(draft: Draft, paper: Paper, stated: Passage, letters: set[str]) 
             yield node
     for relation in (r for s in supposed_in(stated) for r in relations_of(s, False)):
         first, value = relation.operands
-        if not isinstance(first, tree.Letter) or relation in frame.own:
+        if not isinstance(first, tree.Letter) or relation in frame.own or gaps_in(relation):
             continue
         bounded = relation.operators != ("==",) and first.name in inputs and not isinstance(value, tree.Number)
         quoted = first.name in letters & inputs
@@ -169,17 +177,27 @@ def _amounts(paper: Paper, clause: Clause, place: int) -> Iterator[tree.Compare]
 
 def _of_proof(paper: Paper, said: Said, home: Passage, parts: list[Clause]) -> Iterator[Judged]:
     open_case = False
+    assigned = _assigned(paper)
     for clause in parts:
         open_case = open_case or CASES.search(clause.words) is not None
         for place, sentence in enumerate(clause.formulas):
             before = clause.before(place)
             used, together = not open_case and NEW.search(before) is None, OF_MANY.search(before) is not None
             for relation in relations_of(sentence, False) if used else ():
-                if not _names(relation, before) and not (together and _has_entries(paper, relation)):
+                free = SOLVED.search(before) is not None or bool(assigned & tree.letters(relation))
+                asked = not _is_of_letter(relation) and free
+                if not _names(relation, before) and not (asked or (together and _has_entries(paper, relation))):
                     yield from _judged(said, home, sentence, relation)
             for relation in _amounts(paper, clause, place):
                 yield from _judged(said, home, sentence, relation, amount=True)
             said = said.with_more(relations_of(sentence, False))
+
+
+def _assigned(paper: Paper) -> set[str]:
+    """Letters to which a line of an algorithm gives a value."""
+    lines = [s for p in paper.passages if p.kind == "algorithm" for s in p.formulas]
+    equations = [e for s in lines for c in s.chains() if (e := c.equation) is not None]
+    return {e[0].name for e in equations if isinstance(e[0], tree.Letter)}
 
 
 def _has_entries(paper: Paper, relation: tree.Compare) -> bool:
@@ -194,11 +212,33 @@ def _names(relation: tree.Compare, before: str) -> bool:
     return relation.operators == ("==",) and letter and VALUE.search(before) is None
 
 
+def _is_of_letter(relation: tree.Compare) -> bool:
+    """An inequality, or the value of a letter; the sides of other equations may be matrices."""
+    return relation.operators != ("==",) or isinstance(relation.operands[0], tree.Letter)
+
+
+def _is_accurate(relation: tree.Compare) -> bool:
+    """``c (f(x_0) - f^*)/K <= eps^2``: steps enough for an accuracy; of a gap more may be known than is printed."""
+    right = relation.operands[1]
+    accuracy = all(map(ACCURACY.fullmatch, tree.letters(right) - NUMBERS)) and bool(tree.letters(right))
+    return relation.operators[0] in ("<=", "<") and accuracy and not gaps_in(right)
+
+
+def _are_numbers(said: Said, relation: tree.Compare) -> bool:
+    """Whether everything in an equation is compared with a number somewhere, ``L > 0``, or has a value."""
+    compared = {o.name for r in said.where if isinstance(r, tree.Compare) and r.operators != ("==",)
+                and any(isinstance(o, tree.Number) for o in r.operands) for o in r.operands
+                if isinstance(o, tree.Letter)}  # fmt: skip
+    letters = tree.letters(said.out(relation)) - NUMBERS
+    return letters <= compared and not letters <= said.whole  # what holds for all whole numbers is asked elsewhere
+
+
 def _judged(
     said: Said, home: Passage, sentence: Sentence | None, relation: tree.Compare, cited: str = "", amount: bool = False
 ) -> Iterator[Judged]:
-    sums = relation.operators == ("==",) and not isinstance(relation.operands[0], tree.Letter)  # of matrices, maybe
-    if has_power_of_e(relation) or sums:
+    if has_power_of_e(relation) or not (_is_of_letter(relation) or _are_numbers(said, relation)):
+        return
+    if gaps_in(relation) and (WORDS.search(home.words) or not _is_accurate(relation)):
         return
     entries = [ENTRY.fullmatch(side.name) for side in relation.operands if isinstance(side, tree.Letter)]
     if len(entries) == 2 and all(entries) and len({e["base"] for e in entries if e}) == 1:
