@@ -1,8 +1,4 @@
-"""Citations that the place or the item tells to be wrong: ``As in Lemma 4``, ``By Lemma 1(i)`` of what (ii) has.
-
-What follows from one item of a statement speaks of functions of this item. A proof that goes on ``As in Lemma 4``
-follows a lemma that stands before it.
-"""
+"""Citations of an item: what follows ``By Lemma 1(i)`` speaks of functions of this item, and not of those of (ii)."""
 
 from __future__ import annotations
 
@@ -12,27 +8,19 @@ from collections.abc import Iterator
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
-from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, clauses_of
+from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 
 KINDS = r"(?:Lemma|Theorem|Proposition|Corollary)"
 ITEM = re.compile(r"\((?P<item>[ivx]{1,4}|[a-h])\)")
 BY_ITEM = re.compile(rf"\bBy (?P<name>{KINDS} (?:[A-Z]\.?)?\d+(?:\.\d+)*) ?\((?P<item>[ivx]{{1,4}}|[a-h])\) ?, ?\x01")
-AS_IN = re.compile(rf"\A\s*As in (?:the proof of )?(?P<name>{KINDS} (?:[A-Z]\.?)?\d+(?:\.\d+)*),")
 PLAIN = frozenset(("norm", "norm_2", "inner", "abs", "sqrt", "sum", "min", "max", "expectation", "log", "exp", "E"))
 """Functions that say nothing of what a relation is about."""
 
 
 def placed_joints(paper: Paper) -> Iterator[Judged]:
     """The citations of every proof."""
-    order = {p.name: n for n, p in enumerate(paper.passages) if paper.stated.get(p.name) is p}
-    for n, passage in enumerate(paper.passages):
-        for clause in clauses_of(passage) if passage.kind == "proof" else ():
-            found = AS_IN.match(clause.words)
-            if found and order.get(found["name"], n) > n and not re.search(r"\b(?:below|later)\b", clause.words):
-                title = f"the proof goes on as in {found['name']}, which comes later"
-                yield _told(clause, title, (clause.words.replace(HOLE, "..."),))
     for clause in clauses(paper):
         yield from _items(paper, clause)
 
