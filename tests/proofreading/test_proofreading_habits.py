@@ -1,19 +1,87 @@
-"""Right texts with the habits of authors: what a stranger wrote, and what was told of it once; nothing is."""
+"""Right texts with the habits of authors: what a stranger wrote, and what was told of it once; nothing is.
+
+Beside each of the later ones stands a slip that looks like it, and that is told.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from incremental import told
+from incremental import told, told_of
 
 HABITS = {path.name: path for path in sorted((Path(__file__).parent / "habits").iterdir())}
+TEXTS = {name: path.read_text(encoding="utf-8") for name, path in HABITS.items()}
+CALLS, ONE_VARIABLE, MADE = "calls-of-components.tex", "calls-in-one-variable.tex", "made-in-words.tex"
+SLIPS = [
+    (MADE, r"and the value $h_j$", "", "h[j] is read, and no line assigns"),
+    (MADE, r"find $\tau_j>0$ with", r"find $\sigma_j>0$ with", "tau[j] is read, and no line assigns"),
+    (MADE, r"least eigenvalue $\omega_j$", "least eigenvalue", "omega[j] is read, and no line assigns"),
+    (MADE, r"for the multipliers $\mu_j$ and", r"with the multipliers $\mu$ for", "mu[j] is read"),
+    (MADE, r"determine the step size $\theta_j$", "determine the step size", "theta[j] is read"),
+    (CALLS, "computes $E(m+2N)$", "computes $E(m+N)$", "make 2*E_v*N + E_v*m of these calls"),
+    (CALLS, "computes $qT$", "computes $T$", "make T_v*q of these calls, and not T_v"),
+    (CALLS, r"\RETURN $\tilde u_E$", r"\RETURN $\tilde w_E$", "w_tilde_E is put out"),
+    (ONE_VARIABLE, "computes $2M$", "computes $M$", "make 2*M of these calls, and not M"),
+    (ONE_VARIABLE, "uses $M$", "uses $2M$", "make M of these calls, and not 2*M"),
+    (ONE_VARIABLE, "evaluates $2M+2$", "evaluates $2M$", "make 2*M + 2 of these calls"),
+]
+LINES = r"""
+find $0<a_k\le1$ such that $\|x_k+a_kx_k\|\le\|x_k\|$
+choose a step size $a_k\ge\frac12$ by backtracking
+compute an eigenvector $b_k$ of $H$ with eigenvalue $a_k$
+compute the least eigenvalue $a_k$ of $H$ and a corresponding unit eigenvector $b_k$
+call the oracle at $x_k$ and receive $a_k$, $b_k$
+a line search from $x_k$ gives the step size $a_k$
+solve the subproblem at $x_k$; denote its solution by $b_k$ and its value by $a_k$
+$a_k$ is determined by a line search, $b_k$ is chosen as before
+let $b_k$ be a subgradient at $x_k$ and $a_k$ the value there
+run conjugate gradients on $H$ from $x_k$ to obtain the direction $b_k$ and the residual $a_k$
+ask the oracle for a subgradient $b_k$ and the value $a_k$
+draw $b_k\subset\{1,\dots,n\}$ with $|b_k|=n$, $a_k\subseteq\{1,\dots,n\}$
+minimise over the line through $x_k$ and call the minimiser $b_k$
+exact line search: $a_k$ minimises $\|x_k-tx_k\|$ over $t\ge0$
+compute a factorisation of $H$ and from it the direction $b_k$ and the multiplier $a_k$
+store the gradient at $x_k$ in $b_k$ and its norm in $a_k$
+"""
+OTHER_LINES = r"""
+find $c_k>0$ with $\|x_k+a_kx_k\|\le\|b_k\|$
+compute a unit eigenvector $c_k$ of $H$ for its least eigenvalue $d_k$
+move from $x_k$ along the direction $a_k$
+get the value $c_k$ at $b_k$
+"""
+FRAME = r"""\begin{algorithm}\begin{algorithmic}[1]
+\REQUIRE $x_0$, $K\ge1$, $H$, $n$
+\FOR{$k=0,\dots,K-1$}
+\STATE LINE
+\STATE $x_{k+1}\gets x_k-USE$
+\ENDFOR
+\RETURN $x_K$
+\end{algorithmic}\end{algorithm}
+"""
 
 
 def test_the_texts_are_there() -> None:
-    assert len(HABITS) == 42
+    assert len(HABITS) == 45
 
 
 @pytest.mark.parametrize("name", HABITS)
 def test_nothing_is_found_in_a_right_text(name: str) -> None:
-    assert told(HABITS[name].read_text(encoding="utf-8"), name) == {}
+    assert told(TEXTS[name], name) == {}
+
+
+@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: f"{slip[0]} {slip[2]}")
+def test_a_slip_that_looks_like_it_is_told(slip: tuple[str, str, str, str]) -> None:
+    assert told_of(slip, TEXTS) == (False, True)
+
+
+@pytest.mark.parametrize("line", LINES.strip().splitlines())
+def test_a_line_makes_what_its_words_say(line: str) -> None:
+    used = "+".join(name for name in ("a_k", "b_k") if name in line)
+    assert not told(FRAME.replace("LINE", line).replace("USE", used), "paper.tex")
+
+
+@pytest.mark.parametrize("line", OTHER_LINES.strip().splitlines())
+def test_a_line_makes_no_more(line: str) -> None:
+    found = told(FRAME.replace("LINE", line).replace("USE", "a_k-b_k"), "paper.tex")
+    assert [title.partition(",")[0] for _, title, _ in found] == ["a[k] is read", "b[k] is read"]

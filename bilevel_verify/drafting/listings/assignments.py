@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 
 from bilevel_verify.drafting.listings.lines import Line, NotUnderstood, Told, chain_of
+from bilevel_verify.drafting.listings.obtained import MARK, obtained
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import algorithm as script
 
@@ -16,6 +17,7 @@ DRAWS = re.compile(
     re.I,
 )
 """What has its value from these words, or from outside: it needs no relation."""
+RANGES = frozenset({"<", "<=", ">", ">=", "in", "subset"})
 COMPARES = frozenset({"<", "<=", ">", ">=", "=="})
 
 
@@ -134,14 +136,40 @@ def line_assignments(line: Line) -> list[script.Statement]:
     """The assignments of a line; what stands after ``where`` or ``with``, or is drawn, comes before what uses it."""
     first: list[script.Statement] = []
     then: list[script.Statement] = []
-    told, behind = "", False
-    for part in line.parts:
+    told, said, behind, also = "", "", False, False
+    for place, part in enumerate(line.parts):
         if isinstance(part, str):
             told, behind = part, behind or re.search(r"\b(?:where|with)\b", part) is not None
+            said += f" {part}"
             continue
         drawn = any(r.word == "distributed" for chain in part.chains() for r in chain.relations)
-        (first if drawn or behind else then).extend(assigned(part, line, told))
+        made = assigned(part, line, told)
+        after = line.parts[place + 1] if place + 1 < len(line.parts) else ""
+        also = obtained(said, after if isinstance(after, str) else "", also)
+        if also and not made:
+            made = _named(part, line)
+        also = also or bool(made)
+        said += f" {MARK}"
+        (first if drawn or behind else then).extend(made)
     return [*first, *then]
+
+
+def _named(sentence: Told, line: Line) -> list[script.Statement]:
+    """What a formula names that words say is made: ``a``, ``(a, b)``, of a range the name in it (``0 < a <= 1``)."""
+    found: list[script.Statement] = []
+    for chain in chain_of(sentence, line):
+        if chain.word in ("where", "for", "if", "s.t.") or chain.continues:
+            continue
+        if not chain.relations:
+            targets = targets_of(chain.members[0]) if not isinstance(chain.members[0], tree.Call) else []
+        elif {r.word for r in chain.relations} <= RANGES:
+            targets = [m for m in chain.members if isinstance(m, tree.Letter | tree.Index)][:1]
+        else:
+            targets = []
+        # "take N steps" makes no N: of what has no index, nobody asks which line makes it
+        moving = [t for t in targets if isinstance(t, tree.Index) or "_" in t.name]
+        found += [script.Assign((t,), tree.Call("drawn", ()), label=line.label) for t in moving]
+    return found
 
 
 def targets_of(node: tree.Node) -> list[tree.Letter | tree.Index]:
