@@ -13,6 +13,7 @@ from incremental import told, told_of
 HABITS = {path.name: path for path in sorted((Path(__file__).parent / "habits").iterdir())}
 TEXTS = {name: path.read_text(encoding="utf-8") for name, path in HABITS.items()}
 CALLS, ONE_VARIABLE, MADE = "calls-of-components.tex", "calls-in-one-variable.tex", "made-in-words.tex"
+NUMBERS = "numbers-of-things.tex"
 SLIPS = [
     (MADE, r"and the value $h_j$", "", "h[j] is read, and no line assigns"),
     (MADE, r"find $\tau_j>0$ with", r"find $\sigma_j>0$ with", "tau[j] is read, and no line assigns"),
@@ -25,6 +26,8 @@ SLIPS = [
     (ONE_VARIABLE, "computes $2M$", "computes $M$", "make 2*M of these calls, and not M"),
     (ONE_VARIABLE, "uses $M$", "uses $2M$", "make M of these calls, and not 2*M"),
     (ONE_VARIABLE, "evaluates $2M+2$", "evaluates $2M$", "make 2*M + 2 of these calls"),
+    (NUMBERS, r"\frac{\sigma^2}{h}+L^2 .", r"\sigma^2+L^2 .", "with sigma**2/h in the place of sigma**2 it does"),
+    (NUMBERS, r"+\frac{1}{n}\|v\|^2", r"+n\|v\|^2", "with n*norm(v)**2 in the place of norm(v)**2 it does"),
 ]
 LINES = r"""
 find $0<a_k\le1$ such that $\|x_k+a_kx_k\|\le\|x_k\|$
@@ -62,7 +65,7 @@ FRAME = r"""\begin{algorithm}\begin{algorithmic}[1]
 
 
 def test_the_texts_are_there() -> None:
-    assert len(HABITS) == 45
+    assert len(HABITS) == 46
 
 
 @pytest.mark.parametrize("name", HABITS)

@@ -30,7 +30,8 @@ NAMED = re.compile(
 VALUES = r"(?:eigen)?values?|residuals?|multipliers?|norms?|errors?|gaps?"
 BESIDE = re.compile(
     rf"\b(?:{MAKES}|{ASKS})\b[^.;]*(?:\band|,|\bfor|\bwith|{MARK})\s*(?:(?:(?:to|for)\s+)?"
-    rf"(?:its|their|the corresponding|corresponding|associated)\s|(?<=and)\s+(?:(?:from|with) (?:it|them)\s+)?{ITS}|(?<=,)\s+{ITS}"
+    rf"(?:its|their|the corresponding|corresponding|associated)\s"
+    rf"|(?<=and)\s+(?:(?:from|with) (?:it|them)\s+)?{ITS}|(?<=,)\s+{ITS}"
     rf"|(?<=with)\s+(?:(?:small|larg)est\s+)?(?:{VALUES})\s)\s*{NO_SOURCE}\Z",
     re.I,
 )
