@@ -94,8 +94,8 @@ def _link(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
         )
         facts = tuple(known_before(paper, scene.passage, sentence.read.formula.n, lettered(paper)))
         key = ("link", facts, tuple(rules), step, sentence.place, sentence.unit, sentence.latex, mine,
-               tuple(scene.define.items()), scene.where, tuple(sorted(scene.same.items())), scene.whole, scene.natural, bounds,
-               scene.vectors, _kinds(scene.paper.notation, nodes))  # fmt: skip
+               tuple(scene.define.items()), scene.where, tuple(sorted(scene.same.items())), scene.whole, bounds,
+               scene.natural, scene.vectors, _kinds(scene.paper.notation, nodes))  # fmt: skip
         return _kept(key, lambda: tuple(original(paper, scene, sentence, step, rules)))
 
     return judged

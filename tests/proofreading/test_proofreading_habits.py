@@ -13,7 +13,7 @@ from incremental import told, told_of
 HABITS = {path.name: path for path in sorted((Path(__file__).parent / "habits").iterdir())}
 TEXTS = {name: path.read_text(encoding="utf-8") for name, path in HABITS.items()}
 CALLS, ONE_VARIABLE, MADE = "calls-of-components.tex", "calls-in-one-variable.tex", "made-in-words.tex"
-NUMBERS = "numbers-of-things.tex"
+NUMBERS, BLOCKS, TWO_STEPS = "numbers-of-things.tex", "components-and-blocks.tex", "gradients-of-two-steps.tex"
 SLIPS = [
     (MADE, r"and the value $h_j$", "", "h[j] is read, and no line assigns"),
     (MADE, r"find $\tau_j>0$ with", r"find $\sigma_j>0$ with", "tau[j] is read, and no line assigns"),
@@ -28,6 +28,10 @@ SLIPS = [
     (ONE_VARIABLE, "evaluates $2M+2$", "evaluates $2M$", "make 2*M + 2 of these calls"),
     (NUMBERS, r"\frac{\sigma^2}{h}+L^2 .", r"\sigma^2+L^2 .", "with sigma**2/h in the place of sigma**2 it does"),
     (NUMBERS, r"+\frac{1}{n}\|v\|^2", r"+n\|v\|^2", "with n*norm(v)**2 in the place of norm(v)**2 it does"),
+    (BLOCKS, r"w_{k+1}=w_k-\eta\nabla_vg", r"w_{k+1}=w_k-\eta\nabla_ug", "one side has v entries, the other u"),
+    (BLOCKS, r"$\|w_k\|\le2$", r"$w_k\le2$", "a vector is compared with a number"),
+    (TWO_STEPS, r"-2\eta\nabla h(u_t)+", r"+2\eta\nabla h(u_t)-", "the step goes along the gradient"),
+    (TWO_STEPS, r"w_t-\eta\nabla\ell(z_t)", r"w_t+\eta\nabla\ell(z_t)", "the step goes along the gradient"),
 ]
 LINES = r"""
 find $0<a_k\le1$ such that $\|x_k+a_kx_k\|\le\|x_k\|$
@@ -65,7 +69,7 @@ FRAME = r"""\begin{algorithm}\begin{algorithmic}[1]
 
 
 def test_the_texts_are_there() -> None:
-    assert len(HABITS) == 46
+    assert len(HABITS) == 48
 
 
 @pytest.mark.parametrize("name", HABITS)

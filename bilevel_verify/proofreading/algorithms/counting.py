@@ -53,6 +53,10 @@ IN_A_VARIABLE = re.compile(
     re.I,
 )
 """Only derivatives in some of the variables are counted."""
+SOMETIMES = re.compile(
+    r"\b(?:in expectation|expected|on average|amorti[sz]ed|with (?:high )?probability|only (?:when|if|once))\b", re.I
+)
+"""What is counted is no sure number of a run of the lines as they are printed."""
 DIRECTLY = re.compile(r"\A\s*\(?\s*(?:with respect to|w\.?\s?r\.?\s?t\.?|in)\s*\x01", re.I)
 COMPONENTS = re.compile(r"\A[^.;\x01]*\b(?:components?|individual|single|summands?|terms|samples?|stochastic)\b", re.I)
 FOR_ONE_END = re.compile(r"\bfor\s+(?:\x01|the\b|each\b)|\band (?:one|two|three|\x01) (?:more|in|for|at)\b", re.I)
@@ -132,6 +136,8 @@ def _asked(paper: Paper, place: int, of: re.Match[str]) -> _Asked:
         letters = [m for chain in following[0].chains() for m in chain.members]
         variable = letters[0].name if len(letters) == 1 and isinstance(letters[0], tree.Letter) else ""
     sentence = re.split(r"[.;]\s", paper.sentences[place].before)[-1] + of["rest"]
+    if SOMETIMES.search(sentence):
+        raise NoCount("not in every run")
     if not variable and IN_A_VARIABLE.search(re.sub(r"\([^()]*\)", "", sentence)):
         raise NoCount("in what")
     return _Asked(order, name, variable, COMPONENTS.match(of["rest"]) is not None)

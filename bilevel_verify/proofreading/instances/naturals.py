@@ -18,10 +18,11 @@ RANGE = re.compile(rf"(?:=|\\\{{|\\in\s*\[|\A)\s*(?:0|1)\s*,(?:\s*[12]\s*,)*\s*\
 """``i=1,\\dots,n``, ``\\{1,\\dots,n\\}``, ``k=0,\\dots,K-1``."""
 COUNTS = re.compile(rf"(?:\A|[^A-Za-z\\]){LETTER}\s*=\s*[1-9]\d*\s*,(?:\s*\d+\s*,)*\s*\\[lc]?dots\s*\Z")
 """``n=1,2,\\dots``."""
-NATURAL = re.compile(rf"(?:\A|[^A-Za-z\\]){LETTER}\s*\\in\s*\\(?:mathbb|mathbf)\s*\{{?\s*N")
+NATURAL = re.compile(rf"(?:\A|[^A-Za-z\\])((?:[A-Za-z]\s*,\s*)*[A-Za-z])\s*\\in\s*\\(?:mathbb|mathbf)\s*\{{?\s*N")
 SUM = re.compile(rf"\\(?:sum|prod)(?:\\limits)?\s*_\s*\{{[^{{}}]*=\s*[01]\s*\}}\s*\^\s*\{{?\s*{LETTER}")
 NUMBER_OF = re.compile(
-    r"\b(?:number of (?:[\w-]+ ){1,3}|(?:dimension|(?:batch|sample) ?size|horizon|degree|rank) (?:of [\w-]+ )?(?:is )?)\Z",
+    r"\b(?:number of (?:[\w-]+ ){1,3}"
+    r"|(?:dimension|(?:batch|sample) ?size|horizon|degree|rank) (?:of [\w-]+ )?(?:is )?)\Z",
     re.I,
 )
 IS_NUMBER = re.compile(
@@ -48,7 +49,7 @@ def _printed(paper: Paper) -> Iterator[str]:
         for space in SPACE.finditer(sentence.latex):
             yield from re.findall(r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])", " ".join(filter(None, space.groups())))
         for pattern in (LISTED, RANGE, COUNTS, NATURAL, SUM):
-            yield from (found[1] for found in pattern.finditer(sentence.latex))
+            yield from (one for found in pattern.finditer(sentence.latex) for one in re.split(r"\s*,\s*", found[1]))
         alone = re.fullmatch(rf"\s*{LETTER}\s*(?:(?:\\geq?|>|=).*)?", sentence.latex)
         if alone and (NUMBER_OF.search(sentence.before) or IS_NUMBER.match(sentence.after)):
             yield alone[1]
