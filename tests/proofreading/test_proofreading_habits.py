@@ -14,6 +14,7 @@ HABITS = {path.name: path for path in sorted((Path(__file__).parent / "habits").
 TEXTS = {name: path.read_text(encoding="utf-8") for name, path in HABITS.items()}
 CALLS, ONE_VARIABLE, MADE = "calls-of-components.tex", "calls-in-one-variable.tex", "made-in-words.tex"
 NUMBERS, BLOCKS, TWO_STEPS = "numbers-of-things.tex", "components-and-blocks.tex", "gradients-of-two-steps.tex"
+SIGN, GIVES = "standing-sign.tex", "gives-which-is.tex"
 SLIPS = [
     (MADE, r"and the value $h_j$", "", "h[j] is read, and no line assigns"),
     (MADE, r"find $\tau_j>0$ with", r"find $\sigma_j>0$ with", "tau[j] is read, and no line assigns"),
@@ -31,6 +32,8 @@ SLIPS = [
     (BLOCKS, r"w_{k+1}=w_k-\eta\nabla_vg", r"w_{k+1}=w_k-\eta\nabla_ug", "one side has v entries, the other u"),
     (BLOCKS, r"$\|w_k\|\le2$", r"$w_k\le2$", "a vector is compared with a number"),
     (TWO_STEPS, r"-2\eta\nabla h(u_t)+", r"+2\eta\nabla h(u_t)-", "the step goes along the gradient"),
+    (SIGN, r"For $\tau>0$ let", "Let", "its hypothesis tau > 0 is not met"),
+    (GIVES, r"By \eqref{rate}, $d(", r"By \eqref{step}, $d(", "(1) is cited for what (2) says"),
     (TWO_STEPS, r"w_t-\eta\nabla\ell(z_t)", r"w_t+\eta\nabla\ell(z_t)", "the step goes along the gradient"),
 ]
 LINES = r"""
@@ -69,7 +72,7 @@ FRAME = r"""\begin{algorithm}\begin{algorithmic}[1]
 
 
 def test_the_texts_are_there() -> None:
-    assert len(HABITS) == 48
+    assert len(HABITS) == 50
 
 
 @pytest.mark.parametrize("name", HABITS)

@@ -140,7 +140,7 @@ GRADIENT = re.compile(r"(?:(?:hat|tilde|bar)_)?grad_")
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A step of a sequence: the function of its gradient (empty: momentum), the sign, where; from which entry to which."""
+    """A step from an entry to another one: the function of its gradient (empty: momentum), the sign, where."""
 
     function: str
     sign: int
@@ -221,7 +221,7 @@ def _of(sentence: Sentence) -> Iterator[_Step]:
 
 
 def _net(along: list[tuple[str, int, tree.Node]]) -> Iterator[tuple[str, int, tree.Node]]:
-    """The gradients of a step; of one that stands there with both signs, ``- 2 c g_t + c g_{t-1}``, what is more of it."""
+    """The gradients of a step; of one with both signs, ``- 2 c g_t + c g_{t-1}``, of which there is more."""
     for name in dict.fromkeys(function for function, _, _ in along):
         terms = [one for one in along if one[0] == name]
         if len({sign for _, sign, _ in terms}) == 1:

@@ -18,7 +18,7 @@ RANGE = re.compile(rf"(?:=|\\\{{|\\in\s*\[|\A)\s*(?:0|1)\s*,(?:\s*[12]\s*,)*\s*\
 """``i=1,\\dots,n``, ``\\{1,\\dots,n\\}``, ``k=0,\\dots,K-1``."""
 COUNTS = re.compile(rf"(?:\A|[^A-Za-z\\]){LETTER}\s*=\s*[1-9]\d*\s*,(?:\s*\d+\s*,)*\s*\\[lc]?dots\s*\Z")
 """``n=1,2,\\dots``."""
-NATURAL = re.compile(rf"(?:\A|[^A-Za-z\\])((?:[A-Za-z]\s*,\s*)*[A-Za-z])\s*\\in\s*\\(?:mathbb|mathbf)\s*\{{?\s*N")
+NATURAL = re.compile(r"(?:\A|[^A-Za-z\\])((?:[A-Za-z]\s*,\s*)*[A-Za-z])\s*\\in\s*\\(?:mathbb|mathbf)\s*\{?\s*N")
 SUM = re.compile(rf"\\(?:sum|prod)(?:\\limits)?\s*_\s*\{{[^{{}}]*=\s*[01]\s*\}}\s*\^\s*\{{?\s*{LETTER}")
 NUMBER_OF = re.compile(
     r"\b(?:number of (?:[\w-]+ ){1,3}"
