@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex.grammar.derivatives import split_name
 from bilevel_verify.proofreading.algorithms.finite_sums import base_of, number_of_components, sizes_of_sets
+from bilevel_verify.proofreading.algorithms.polynomials import NoCount, Polynomial, plus, polynomial, shown, times
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import LABEL, Paper, Sentence
@@ -24,8 +25,6 @@ from bilevel_verify.theorems import algorithm as script
 if TYPE_CHECKING:
     from bilevel_verify.proofreading.algorithms.reading import Algorithm
 
-Polynomial: TypeAlias = dict[tuple[str, ...], Fraction]
-"""Sorted letters of a monomial -> coefficient, none of them 0."""
 Ranges: TypeAlias = tuple[tuple[str, tree.Tuple], ...]
 """Letters of the sums around an expression, each with its range."""
 CALLS = r"evaluates|uses|needs|computes|takes|makes|calls"
@@ -62,10 +61,6 @@ COMPONENTS = re.compile(r"\A[^.;\x01]*\b(?:components?|individual|single|summand
 FOR_ONE_END = re.compile(r"\bfor\s+(?:\x01|the\b|each\b)|\band (?:one|two|three|\x01) (?:more|in|for|at)\b", re.I)
 """What is counted serves one line, or more is counted besides."""
 ORDERS = {"gradient": 1, "hessian": 2, "value": 0}
-
-
-class NoCount(Exception):
-    """Calls whose number cannot be told."""
 
 
 def count_defects(paper: Paper, algorithms: Sequence[Algorithm]) -> Iterator[Defect]:
@@ -162,7 +157,7 @@ def _readings(
         if not expanded and not asked.components:
             found.append((_summed(counts, asked, paper, {}), counts))
         if expanded:
-            full = {name: _polynomial(size) for name, size in sums.components.items()}
+            full = {name: polynomial(size) for name, size in sums.components.items()}
             ways: list[dict[str, Polynomial]] = [full] if asked.components else [{}, full]
             found += [(_summed(counts, asked, paper, way), counts) for way in ways]
     return found
@@ -293,11 +288,11 @@ class _Lines:
         """
         match span.items:
             case (_, low, high):
-                return plus(plus(_polynomial(high), _polynomial(low), -1), {(): Fraction(1)})
+                return plus(plus(polynomial(high), polynomial(low), -1), {(): Fraction(1)})
             case (_, tree.Call(function="set", arguments=(first, tree.Letter(name="dots"), last))):
-                return plus(plus(_polynomial(last), _polynomial(first), -1), {(): Fraction(1)})
+                return plus(plus(polynomial(last), polynomial(first), -1), {(): Fraction(1)})
             case (_, family) if self.sizes is not None and base_of(family) in self.sizes:
-                return _polynomial(self.sizes[base_of(family)])
+                return polynomial(self.sizes[base_of(family)])
         raise NoCount("how many terms a sum has")
 
 
@@ -317,67 +312,13 @@ def _length(loop: script.For | script.While, values: dict[str, int]) -> Polynomi
     if any(isinstance(s, script.Break | script.Return) for s in inside):
         raise NoCount("a loop that is left")
     if isinstance(loop, script.For):
-        return plus(_polynomial(loop.stop), _polynomial(loop.start), -1)
+        return plus(polynomial(loop.stop), polynomial(loop.start), -1)
     match loop.test:
         case tree.Compare(operands=(tree.Letter(name=name), stop), operators=("<",)) if name in values:
             moves = [s for s in inside if isinstance(s, script.Assign) and tree.Letter(name) in s.targets]
             if len(moves) == 1 and moves[0] in loop.body and shift_of(moves[0].value, name) == 1:
-                return plus(_polynomial(stop), {(): Fraction(values[name])}, -1)
+                return plus(polynomial(stop), {(): Fraction(values[name])}, -1)
     raise NoCount("a loop that no counter ends")
-
-
-def _polynomial(node: tree.Node) -> Polynomial:
-    """A sum of products of letters and numbers.
-
-    Raises
-    ------
-    NoCount : it is none.
-    """
-    match node:
-        case tree.Number(value=value):
-            return {(): value} if value else {}
-        case tree.Letter(name=name) if name != "oo":
-            return {(name,): Fraction(1)}
-        case tree.Negate(operand=inner):
-            return plus({}, _polynomial(inner), -1)
-        case tree.Add(terms=terms):
-            total: Polynomial = {}
-            for term in terms:
-                total = plus(total, _polynomial(term))
-            return total
-        case tree.Multiply(factors=factors):
-            product: Polynomial = {(): Fraction(1)}
-            for factor in factors:
-                product = times(product, _polynomial(factor))
-            return product
-        case tree.Power(base=base, exponent=tree.Number(value=value)) if value in (2, 3):
-            return _polynomial(tree.Multiply((base,) * int(value)))
-    raise NoCount(to_text(node))
-
-
-def plus(one: Polynomial, other: Polynomial, factor: int = 1) -> Polynomial:
-    """``one + factor*other``."""
-    total = dict(one)
-    for key, value in other.items():
-        total[key] = total.get(key, Fraction(0)) + factor * value
-    return {key: value for key, value in total.items() if value}
-
-
-def times(one: Polynomial, other: Polynomial) -> Polynomial:
-    """The product."""
-    total: Polynomial = {}
-    for a, x in one.items():
-        total = plus(total, {tuple(sorted((*a, *b))): x * y for b, y in other.items()})
-    return total
-
-
-def shown(count: Polynomial) -> str:
-    """``K*T + 1``."""
-    parts = []
-    for letters, value in sorted(count.items(), key=lambda pair: (-len(pair[0]), pair[0])):
-        text = "*".join([*([] if value == 1 and letters else [str(value)]), *letters])
-        parts.append(text)
-    return " + ".join(parts) or "0"
 
 
 def _claimed(sentence: Sentence) -> Polynomial | None:
@@ -386,7 +327,7 @@ def _claimed(sentence: Sentence) -> Polynomial | None:
     if len(chains) != 1 or len(chains[0].members) != 1:
         return None
     try:
-        return _polynomial(chains[0].members[0])
+        return polynomial(chains[0].members[0])
     except NoCount:
         return None
 

@@ -82,7 +82,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Spoken:
-    """Letters of which plain text, an assumption or an algorithm says more than a sign, of these what is compared; signs."""
+    """Letters of which plain text, an assumption or an algorithm says more than a sign; what is compared, signs."""
 
     letters: frozenset[str]
     compared: frozenset[str]

@@ -110,7 +110,7 @@ def _judged(
 
 
 def _concluded(paper: Paper, clause: Clause, place: int) -> tuple[set[str], set[str]]:
-    """What is proved from what is cited: numbers named behind the formula ("which is (2)"), the statement of the proof."""
+    """What is proved from what is cited: what is named behind the formula ("which is (2)"), the statement itself."""
     own = {p.id for p in paper.passages if clause.passage.kind == "proof" and p.name == clause.passage.of}
     return set(numbered_in(clause.after(place))), own
 
