@@ -72,7 +72,7 @@ def _mentions(sentence: Sentence, name: str, base: str) -> bool:
     if not sentence.read.statements:
         return name.replace("_hat", "").replace("hat_", "")[:1] in sentence.latex
     family = SCRIPTED.sub("", name)
-    same = family != name and any(SCRIPTED.sub("", other) == family != other for other in sentence.names())
+    same = any(SCRIPTED.sub("", other) == family != other for other in sentence.names())
     return same or not {name, base}.isdisjoint(sentence.names())
 
 

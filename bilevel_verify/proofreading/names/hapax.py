@@ -18,6 +18,11 @@ WORD = re.compile(r"\\(?:operatorname|mathrm)\{")
 SCRIPT = re.compile(r"[A-Za-z]+_([a-z])(?:_\d+)?")
 TRANSPOSED = re.compile(r"\^\{?T(?![a-z])")
 DOTS = re.compile(r"\\(?:[lcd]?dots)\b|\.\.\.")
+RANGES = (
+    r"\\(?:max|min|sup|inf|sum|prod|bigcup|bigcap|operatorname\*?\{{[^{{}}]*\}})\s*(?:\\limits)?\s*_\s*(?:{0}|\{{[^{{}}]*"
+    r"(?<![A-Za-z\\]){0})(?![A-Za-z])"
+)
+"""What binds an index in the formula itself: ``\\max_{0\\le j\\le k}``."""
 OFTEN = 3
 """Formulas in which a letter with an index for a script stands before it counts as an entry of a sequence."""
 OTHERS = frozenset({"_", "dots", "oo"})
@@ -70,6 +75,8 @@ def _strange_index(paper: Paper, name: str, sentence: Sentence, often: Mapping[s
     if any(alone.search(s.latex) or alone.search(s.before) for s in paper.sentences if s is not sentence):
         return None
     if DOTS.search(sentence.latex):  # ``c_0, ..., c_n``: n is their number
+        return None
+    if re.search(RANGES.format(index), sentence.latex):
         return None
     title = f"the index {index} of {entry.display} stands nowhere else in the paper"
     grade = "breaks the statement" if sentence.read.formula.kind == "algorithm-line" else "local slip"
