@@ -14,7 +14,7 @@ HABITS = {path.name: path for path in sorted((Path(__file__).parent / "habits").
 TEXTS = {name: path.read_text(encoding="utf-8") for name, path in HABITS.items()}
 CALLS, ONE_VARIABLE, MADE = "calls-of-components.tex", "calls-in-one-variable.tex", "made-in-words.tex"
 NUMBERS, BLOCKS, TWO_STEPS = "numbers-of-things.tex", "components-and-blocks.tex", "gradients-of-two-steps.tex"
-SIGN, GIVES = "standing-sign.tex", "gives-which-is.tex"
+SIGN, GIVES, LISTS, SUMMED = "standing-sign.tex", "gives-which-is.tex", "given-in-lists.tex", "summed-up.tex"
 SLIPS = [
     (MADE, r"and the value $h_j$", "", "h[j] is read, and no line assigns"),
     (MADE, r"find $\tau_j>0$ with", r"find $\sigma_j>0$ with", "tau[j] is read, and no line assigns"),
@@ -32,6 +32,13 @@ SLIPS = [
     (BLOCKS, r"w_{k+1}=w_k-\eta\nabla_vg", r"w_{k+1}=w_k-\eta\nabla_ug", "one side has v entries, the other u"),
     (BLOCKS, r"$\|w_k\|\le2$", r"$w_k\le2$", "a vector is compared with a number"),
     (TWO_STEPS, r"-2\eta\nabla h(u_t)+", r"+2\eta\nabla h(u_t)-", "the step goes along the gradient"),
+    (LISTS, r"have rows $b_1,\dots,b_m\ne0$, let", "be a matrix, let", "b[i_k] is read, and no line assigns"),
+    (LISTS, r"let $\zeta_0,\zeta_1,\dots$ be independent", "let the samples be independent", "zeta[k] is read"),
+    (LISTS, "solve $H_kp_k=-g_k$", "solve $H_kd_k=-g_k$", "p[k] is read, and no line assigns"),
+    (LISTS, r"\langle g_l,x-x_l\rangle", r"\langle g_i,x-x_l\rangle", "the index i stands here once"),
+    (LISTS, r"$v_{1,i}\gets1$ for", r"$v_{2,i}\gets1$ for", "no line on the way there assigned v[1,1]"),
+    (SUMMED, r"\sum_{j=0}^{K-1}\epsilon_j .", r"\sum_{j=0}^{N-1}\epsilon_j .", "Lemma 2 speaks of K"),
+    (SUMMED, r"In the last epoch $ns\le B^2$", r"In the last epoch $s\le B$", "uses s <= B, which nothing"),
     (SIGN, r"For $\tau>0$ let", "Let", "its hypothesis tau > 0 is not met"),
     (GIVES, r"By \eqref{rate}, $d(", r"By \eqref{step}, $d(", "(1) is cited for what (2) says"),
     (TWO_STEPS, r"w_t-\eta\nabla\ell(z_t)", r"w_t+\eta\nabla\ell(z_t)", "the step goes along the gradient"),
@@ -72,7 +79,7 @@ FRAME = r"""\begin{algorithm}\begin{algorithmic}[1]
 
 
 def test_the_texts_are_there() -> None:
-    assert len(HABITS) == 50
+    assert len(HABITS) == 52
 
 
 @pytest.mark.parametrize("name", HABITS)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import bound_by
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.names.occurrences import uses
+from bilevel_verify.proofreading.names.occurrences import ends_of_sums, uses
 from bilevel_verify.proofreading.names.shape_reading import IDENTITY
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS, VECTOR_FUNCTIONS
@@ -90,7 +90,9 @@ def script_index(name: str) -> str:
 
 
 def _introduced(name: str, sentence: Sentence) -> bool:
-    """Whether the one formula itself introduces the letter: defines, names, quantifies or binds it."""
+    """Whether the one formula itself introduces the letter: defines, names, quantifies or binds it, ends sums with it."""
+    if ends_of_sums(sentence.nodes(), name) > 1:
+        return True
     for chain in sentence.chains():
         for condition in chain.conditions:
             if any(name in tree.letters(member) for member in condition.members):

@@ -194,7 +194,7 @@ def _tests(paper: Paper) -> set[frozenset[tree.Node]]:
 
 
 def _grows(relation: tree.Compare, home: Passage, parts: list[Clause]) -> bool:
-    """Whether it bounds an entry ``a_k`` by a formula of k, where neighbours ``a_k``, ``a_{k+1}`` are compared: summed up."""
+    """Whether it bounds an entry ``a_k`` by a formula of k, where ``a_k`` and ``a_{k+1}`` are compared: summed up."""
     letters = tree.letters(relation)
     entries = [found for name in letters if (found := ENTRY.fullmatch(name)) is not None]
     for base in {e["base"] for e in entries if e["index"] in letters}:
