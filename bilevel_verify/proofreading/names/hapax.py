@@ -90,7 +90,7 @@ def script_index(name: str) -> str:
 
 
 def _introduced(name: str, sentence: Sentence) -> bool:
-    """Whether the one formula itself introduces the letter: defines, names, quantifies or binds it, ends sums with it."""
+    """Whether the one formula itself introduces the letter: defines, names, quantifies, binds it, ends sums with it."""
     if ends_of_sums(sentence.nodes(), name) > 1:
         return True
     for chain in sentence.chains():
