@@ -146,6 +146,7 @@ class Paper:
                     bounded = bool(words) and words[0] in ("<", "<=", ">", ">=")
                     alone = () if bounded else chain.members[:1] if words else chain.members
                     found |= {m.base for m in alone if isinstance(m, tree.Index) and tree.letters(m) - {m.base}}
+                found |= {name for chain in sentence.chains() for name in _given_together(sentence, chain)}
         return frozenset(found)
 
     @cached_property
@@ -172,6 +173,18 @@ class Paper:
         for sentence in self.sentences:
             found.setdefault(sentence.home, []).append(sentence)
         return found
+
+
+def _given_together(sentence: Sentence, chain: Statement) -> Iterator[str]:
+    """Sequences that are listed, ``a_1, \\dots, a_m``, or that are given as pairs, ``(x_i, y_i)``."""
+    first = chain.members[0]
+    items = first.arguments if isinstance(first, tree.Call) and first.function == "list" else ()
+    listed = tree.Letter("dots") in (*items, *(c.members[0] for c in sentence.chains()))
+    for node in first.items if isinstance(first, tree.Tuple) else (items or (first,)) if listed else ():
+        if isinstance(node, tree.Index):
+            yield node.base
+        elif isinstance(node, tree.Letter) and "_" in node.name:
+            yield node.name.partition("_")[0]
 
 
 def paper_of_card(card: Card, source: Print) -> Paper:

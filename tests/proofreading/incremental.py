@@ -102,7 +102,7 @@ def _link(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
         facts = tuple(known_before(paper, scene.passage, sentence.read.formula.n, lettered(paper)))
         key = ("link", facts, tuple(rules), step, sentence.place, sentence.unit, sentence.latex, mine,
                tuple(scene.define.items()), scene.where, tuple(sorted(scene.same.items())), scene.whole, bounds,
-               scene.vectors, _kinds(scene.paper.notation, nodes))  # fmt: skip
+               scene.natural, scene.vectors, _kinds(scene.paper.notation, nodes))  # fmt: skip
         return _kept(key, lambda: tuple(original(paper, scene, sentence, step, rules)))
 
     return judged

@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 
 from bilevel_verify.drafting.listings.lines import Line, NotUnderstood, Told, chain_of
+from bilevel_verify.drafting.listings.obtained import MARK, obtained
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import algorithm as script
 
@@ -16,6 +17,11 @@ DRAWS = re.compile(
     re.I,
 )
 """What has its value from these words, or from outside: it needs no relation."""
+RANGES = frozenset({"<", "<=", ">", ">=", "in", "subset"})
+RANGES_OVER = re.compile(r"\bfor(?: all| each| every)?\s*\Z", re.I)
+SOLVES = re.compile(
+    r"\bsolv(?:es?|ing)\b(?: the| a)?(?: [\w-]+)?(?: systems?| equations?)?(?: of equations)?\s*\Z", re.I
+)
 COMPARES = frozenset({"<", "<=", ">", ">=", "=="})
 
 
@@ -134,14 +140,94 @@ def line_assignments(line: Line) -> list[script.Statement]:
     """The assignments of a line; what stands after ``where`` or ``with``, or is drawn, comes before what uses it."""
     first: list[script.Statement] = []
     then: list[script.Statement] = []
-    told, behind = "", False
-    for part in line.parts:
+    told, said, behind, also = "", "", False, False
+    for place, part in enumerate(line.parts):
         if isinstance(part, str):
             told, behind = part, behind or re.search(r"\b(?:where|with)\b", part) is not None
+            said += f" {part}"
+            continue
+        if RANGES_OVER.search(told) and (span := _span(part, line)) is not None:
+            then = _for_each(then, *span, line)
             continue
         drawn = any(r.word == "distributed" for chain in part.chains() for r in chain.relations)
-        (first if drawn or behind else then).extend(assigned(part, line, told))
-    return [*first, *then]
+        made = assigned(part, line, told)
+        after = line.parts[place + 1] if place + 1 < len(line.parts) else ""
+        also = obtained(said, after if isinstance(after, str) else "", also)
+        if also and not made:
+            made = _named(part, line)
+        if not made and SOLVES.search(told):
+            made = _solved(part, line)
+        also = also or bool(made)
+        said += f" {MARK}"
+        (first if drawn or behind else then).extend(made)
+    return _in_order(first, then)
+
+
+def _in_order(first: list[script.Statement], then: list[script.Statement]) -> list[script.Statement]:
+    """What stands after ``where`` before what uses it, but behind what is drawn without it."""
+    names = {_name(t) for s in first if isinstance(s, script.Assign) for t in s.targets}
+    free = [
+        s for s in then if isinstance(s, script.Assign) and _is_drawn(s.value) and not tree.letters(s.value) & names
+    ]
+    return [*free, *first, *(s for s in then if s not in free)]
+
+
+def _is_drawn(value: tree.Node) -> bool:
+    """Whether a value is no formula: drawn, or one of a set."""
+    return isinstance(value, tree.Call) and value.function in ("drawn", "set")
+
+
+def _span(sentence: Told, line: Line) -> tuple[str, tree.Node, tree.Node] | None:
+    """The letter and range of ``for i = 1, ..., n`` behind an assignment."""
+    try:
+        return range_of(Line(line.label, "", [sentence]))
+    except NotUnderstood:
+        return None
+
+
+def _for_each(
+    made: list[script.Statement], letter: str, start: tree.Node, stop: tree.Node, line: Line
+) -> list[script.Statement]:
+    """The statements with those that have the letter in a loop over its range."""
+    inside = [s for s in made if isinstance(s, script.Assign) and _has_letter(s, letter)]
+    loop = script.For(letter, start, stop, tuple(inside), label=line.label)
+    return [*(s for s in made if s not in inside), loop] if inside else made
+
+
+def _has_letter(statement: script.Assign, letter: str) -> bool:
+    return any(letter in tree.letters(node) for node in (statement.value, *statement.targets))
+
+
+def _solved(sentence: Told, line: Line) -> list[script.Statement]:
+    """What an equation that is solved gives: the last factor of its left side, ``p`` of ``H p = -g``."""
+    found: list[script.Statement] = []
+    for chain in chain_of(sentence, line):
+        node = chain.members[0]
+        if [r.word for r in chain.relations] != ["=="]:
+            continue
+        while isinstance(node, tree.MatrixMultiply | tree.Multiply):
+            node = node.right if isinstance(node, tree.MatrixMultiply) else node.factors[-1]
+        if isinstance(node, tree.Letter | tree.Index) and node != chain.members[0]:
+            found.append(script.Assign((node,), tree.Call("drawn", ()), label=line.label))
+    return found
+
+
+def _named(sentence: Told, line: Line) -> list[script.Statement]:
+    """What a formula names that words say is made: ``a``, ``(a, b)``, of a range the name in it (``0 < a <= 1``)."""
+    found: list[script.Statement] = []
+    for chain in chain_of(sentence, line):
+        if chain.word in ("where", "for", "if", "s.t.") or chain.continues:
+            continue
+        if not chain.relations:
+            targets = targets_of(chain.members[0]) if not isinstance(chain.members[0], tree.Call) else []
+        elif {r.word for r in chain.relations} <= RANGES:
+            targets = [m for m in chain.members if isinstance(m, tree.Letter | tree.Index)][:1]
+        else:
+            targets = []
+        # "take N steps" makes no N: of what has no index, nobody asks which line makes it
+        moving = [t for t in targets if isinstance(t, tree.Index) or "_" in t.name]
+        found += [script.Assign((t,), tree.Call("drawn", ()), label=line.label) for t in moving]
+    return found
 
 
 def targets_of(node: tree.Node) -> list[tree.Letter | tree.Index]:

@@ -188,6 +188,21 @@ def _outer(node: tree.Node) -> Iterator[str]:
                 yield from _outer(part)
 
 
+def _of_every_index(statement: script.Statement) -> bool:
+    """Whether an input is a formula for all entries of a sequence, ``a_k = 1/(k+1)``: it is given as a whole."""
+    targets = statement.targets if isinstance(statement, script.Assign) else ()
+    return any(isinstance(t, tree.Index) and tree.rational(t.indices[-1]) is None for t in targets)
+
+
+def _listed(formula: Told) -> set[str]:
+    """Sequences of which an input lists the entries: ``a_0, a_1, \\dots``."""
+    heads = [chain.members[0] for chain in formula.chains()]
+    if tree.Letter("dots") not in heads and not any(isinstance(h, tree.Call) and h.function == "list" for h in heads):
+        return set()
+    nodes = [p for h in heads for p in h.walk()]
+    return {p.base for p in nodes if isinstance(p, tree.Index)} if tree.Letter("dots") in nodes else set()
+
+
 @dataclass
 class _Blocks:
     """Blocks out of lines, by recursive descent."""
@@ -297,8 +312,9 @@ class _Blocks:
         """Names that a line of inputs mentions; equations in it are assignments."""
         found: list[script.Statement] = []
         for formula in line.formulas:
-            found += assigned(formula, line)
+            found += [s for s in assigned(formula, line) if not _of_every_index(s)]
             self.take(formula)
+            self.sequences |= _listed(formula)
             for node in formula.nodes():
                 moving = (p for p in node.walk() if isinstance(p, tree.Index) and p.indices)
                 self.sequences |= {p.base for p in moving if tree.rational(p.indices[-1]) is None}

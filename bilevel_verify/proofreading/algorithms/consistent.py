@@ -22,6 +22,8 @@ from bilevel_verify.theorems.rewrite import negated, rebuild
 SETS = ("==", ":=", "<-")
 MINIMISES = ("argmin",)
 OUTPUT = re.compile(r"\b(?:outputs?|returns?)\b[^.;]*\Z|\\(?:Return|Ensure|Output)\b[^.;]*\Z", re.I)
+SCRIPTED = re.compile(r"_[A-Za-z](?:_\d+)?\Z")
+"""The index of a letter of which nothing says that it is an entry: ``u_tilde_E``, beside ``u_tilde_e_1``."""
 Line = tuple[Sentence, tree.Node, tree.Node]
 Entry = tuple[Sentence, tree.Index, tree.Node]
 
@@ -69,7 +71,9 @@ def _mentions(sentence: Sentence, name: str, base: str) -> bool:
     """Whether a letter, or the sequence of which it is an entry, stands in a formula; what was not read may have it."""
     if not sentence.read.statements:
         return name.replace("_hat", "").replace("hat_", "")[:1] in sentence.latex
-    return not {name, base}.isdisjoint(sentence.names())
+    family = SCRIPTED.sub("", name)
+    same = any(SCRIPTED.sub("", other) == family != other for other in sentence.names())
+    return same or not {name, base}.isdisjoint(sentence.names())
 
 
 def _away(lines: Sequence[Line]) -> Iterator[Defect]:

@@ -169,6 +169,8 @@ def _early(algorithm: Algorithm) -> Iterator[Defect]:
 def _on_paths(algorithm: Algorithm) -> Iterator[Defect]:
     """Entries that no line on a path assigned, counters followed as numbers."""
     for found in missed_on_paths(algorithm.program, algorithm.inputs):
+        if found.base in (algorithm.sequences or ()):  # given as a whole, and changed in place
+            continue
         where = f" where {found.counters}" if found.counters else ""
         title = f"{found.printed} is read{where}, and no line on the way there assigned {found.entry}"
         yield _defect(algorithm, "unassigned", found.line, title, BREAKS)

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
+from bilevel_verify.latex.grammar.derivatives import split_name
 from bilevel_verify.proofreading.algorithms.reading import BREAKS, SLIP, Algorithm
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.ends import linear_form
@@ -137,19 +140,21 @@ GRADIENT = re.compile(r"(?:(?:hat|tilde|bar)_)?grad_")
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A step of a sequence: the function of its gradient (empty: momentum), the sign, where."""
+    """A step from an entry to another one: the function of its gradient (empty: momentum), the sign, where."""
 
     function: str
     sign: int
     sentence: Sentence
     term: tree.Node
+    start: tree.Index
+    end: tree.Index
 
 
 def _steps(paper: Paper) -> Iterator[Defect]:
     words = " ".join(p.words for p in paper.passages)
     found = [step for sentence in paper.sentences for step in _of(sentence)]
     gradients = [s for s in found if s.function]
-    ups = [s for s in gradients if s.sign > 0]
+    ups = [s for s in gradients if s.sign > 0 and not any(_tries(s, o) or _plays(s, o, paper) for o in gradients)]
     for step in ups:
         others = [s for s in gradients if s is not step and s.function == step.function]
         alone = not CLIMBS.search(words) and len(ups) == 1 and (len(gradients) > 1 or FALLS.search(words) is not None)
@@ -160,6 +165,26 @@ def _steps(paper: Paper) -> Iterator[Defect]:
     for step in found:
         if not step.function and step.sign < 0 and PUSHES.search(words):
             yield _told(step, f"the momentum {to_text(step.term)} points back to the point before")
+
+
+def _tries(step: _Step, other: _Step) -> bool:
+    """Whether a step only goes to the place of the gradient of another one, which begins where it does."""
+    places = [p for p in other.term.walk() if isinstance(p, tree.Index)]
+    return step.end.base != step.start.base and other.start == step.start and step.end in places
+
+
+def _plays(step: _Step, other: _Step, paper: Paper) -> bool:
+    """Whether one block of a function goes up and another one of it down: a saddle point is looked for."""
+    one, two = (split_name(s.function, paper.notation.functions) for s in (step, other))
+    if (
+        one is None
+        or two is None
+        or not one[0].blocks
+        or not two[0].blocks
+        or step.sentence.unit != other.sentence.unit
+    ):
+        return False
+    return one[1] == two[1] and one[0].blocks != two[0].blocks and step.sign * other.sign < 0
 
 
 def _told(step: _Step, title: str) -> Defect:
@@ -178,17 +203,39 @@ def _of(sentence: Sentence) -> Iterator[_Step]:
         if not isinstance(left, tree.Index) or not isinstance(right, tree.Add):
             continue
         firsts = [t for t in right.terms if isinstance(t, tree.Index)]
-        for term in right.terms if len(firsts) == 1 else ():
+        if len(firsts) != 1:
+            continue
+        start, along = firsts[0], []
+        for term in right.terms:
             sign, inner = (-1, term.operand) if isinstance(term, tree.Negate) else (1, term)
             factors = inner.factors if isinstance(inner, tree.Multiply) else ()
             last = factors[-1] if factors else None
             if isinstance(last, tree.Call) and GRADIENT.match(last.function):
-                if firsts[0].base == left.base or firsts[0] in {*last.walk()}:  # m + c grad f(x) moves no point
-                    yield _Step(last.function, sign, sentence, inner)
+                if start.base == left.base or start in {*last.walk()}:  # m + c grad f(x) moves no point
+                    along.append((last.function, sign, inner))
             elif isinstance(last, tree.Add) and sentence.read.formula.kind == "algorithm-line":
-                turn = _back(firsts[0], last)
+                turn = _back(start, last)
                 if turn:
-                    yield _Step("", sign * turn, sentence, inner)
+                    yield _Step("", sign * turn, sentence, inner, start, left)
+        yield from (_Step(name, sign, sentence, inner, start, left) for name, sign, inner in _net(along))
+
+
+def _net(along: list[tuple[str, int, tree.Node]]) -> Iterator[tuple[str, int, tree.Node]]:
+    """The gradients of a step; of one with both signs, ``- 2 c g_t + c g_{t-1}``, of which there is more."""
+    for name in dict.fromkeys(function for function, _, _ in along):
+        terms = [one for one in along if one[0] == name]
+        if len({sign for _, sign, _ in terms}) == 1:
+            yield from terms
+            continue
+        sizes: dict[tuple[tree.Node, ...], Fraction] = {}
+        for _, sign, inner in terms:
+            factors = inner.factors[:-1] if isinstance(inner, tree.Multiply) else ()
+            numbers = [value for f in factors if (value := tree.rational(f)) is not None]
+            rest = tuple(f for f in factors if tree.rational(f) is None)
+            sizes[rest] = sizes.get(rest, Fraction(0)) + sign * prod(numbers, start=Fraction(1))
+        if len(sizes) == 1 and (total := next(iter(sizes.values()))):
+            sign = 1 if total > 0 else -1
+            yield name, sign, next(inner for _, own, inner in terms if own == sign)
 
 
 def _back(first: tree.Index, difference: tree.Add) -> int:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from bilevel_verify.proofreading.algorithms.counting import NoCount, Polynomial, polynomial, shown, times
+from bilevel_verify.proofreading.algorithms.polynomials import NoCount, Polynomial, polynomial, shown, times
 from bilevel_verify.proofreading.counted.tables import MATH, Table, read_cell, tables_of
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.judged import Judged

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 from bilevel_verify.language import tree
-from bilevel_verify.proofreading.algorithms.counting import NoCount, Polynomial, plus, polynomial
+from bilevel_verify.proofreading.algorithms.polynomials import NoCount, Polynomial, plus, polynomial
 from bilevel_verify.proofreading.source import Paper, Sentence
 
 CARDINALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from bilevel_verify.language import tree
-from bilevel_verify.proofreading.algorithms.counting import NoCount, Polynomial, plus, polynomial, shown, times
+from bilevel_verify.proofreading.algorithms.polynomials import NoCount, Polynomial, plus, polynomial, shown, times
 from bilevel_verify.proofreading.counted.numerals import NUMERAL, WORDS, count_in, length_of, passes_of, span_of
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of

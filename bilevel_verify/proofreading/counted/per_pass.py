@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.proofreading.algorithms.counting import NoCount, one_pass
+from bilevel_verify.proofreading.algorithms.counting import one_pass
+from bilevel_verify.proofreading.algorithms.polynomials import NoCount
 from bilevel_verify.proofreading.algorithms.reading import Algorithm
 from bilevel_verify.proofreading.counted.numerals import NUMERAL, WORDS
 from bilevel_verify.proofreading.defect import Defect

@@ -43,7 +43,8 @@ class Instance:
     """One instance: everything is drawn from ``seed`` when it is asked for.
 
     ``kind`` says of a tree whether it is a scalar, vector or matrix; ``values`` are letters that have a value already,
-    ``rules`` entries that are formulas, ``whole`` letters that stand for small whole numbers.
+    ``rules`` entries that are formulas, ``whole`` letters that stand for small whole numbers, ``natural`` letters that
+    stand for numbers of something.
     """
 
     seed: int
@@ -52,6 +53,7 @@ class Instance:
     rules: Mapping[tree.Node, tree.Node] = field(default_factory=dict)
     same: Mapping[str, str] = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
+    natural: frozenset[str] = frozenset()
     peak: float = 1.0
     drawn: dict[tuple[str, str], Value] = field(default_factory=dict)
     known: dict[tuple[int, tuple[tuple[str, float], ...]], Value] = field(default_factory=dict)
@@ -127,7 +129,9 @@ class Instance:
             elif name in self.whole:
                 self.values[name] = float(3 + crc32(f"{self.seed}:{name}".encode()) % 3)
             else:
-                self.values[name] = {"pi": math.pi, "E": math.e}.get(name) or self._draw(kind, name, "")
+                value = {"pi": math.pi, "E": math.e}.get(name) or self._draw(kind, name, "")
+                counts = name in self.natural and not isinstance(value, np.ndarray)
+                self.values[name] = float(max(1, round(self._plain(value)))) if counts else value
         return self.values[name]
 
     def _draw(self, kind: str, name: str, at: str) -> Value:

@@ -16,6 +16,7 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.opaque import kind_in
 from bilevel_verify.proofreading.instances.drawing import KEPT, Instance, Unknown
 from bilevel_verify.proofreading.instances.entries import lettered
+from bilevel_verify.proofreading.instances.naturals import natural_letters
 from bilevel_verify.proofreading.joints.parameters import frame_of
 from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.proofreading.promises.conclusions import same_entries
@@ -46,6 +47,7 @@ class Scene:
     bounds: tuple[tuple[int, tree.Compare], ...] = ()
     vectors: frozenset[str] = frozenset()
     passage: Passage = NOWHERE
+    natural: frozenset[str] = frozenset()
 
     def kind(self, node: tree.Node) -> str:
         """Kind of a letter, entry or value of a function."""
@@ -64,10 +66,13 @@ class Scene:
         nodes = (*sides, *rules, *rules.values(), *bounds)
         numbers, running = self._numbers(nodes), self.whole | _whole(nodes)
         define = {n: v for n, v in self.define.items() if n in numbers - running}
-        where = [*(c for c in self.where if free_letters(c) & numbers), *bounds]
+        natural = (self.natural & numbers) - define.keys()
+        where = [*(c for c in self.where if free_letters(c) & numbers), *bounds, *map(_at_least_one, sorted(natural))]
         for seed in count():
             for turn in range(TRIES):
-                one = Instance(seed + 1000 * turn, self.kind, rules=rules, same=self.same, whole=running)
+                one = Instance(
+                    seed + 1000 * turn, self.kind, rules=rules, same=self.same, whole=running, natural=natural
+                )
                 if _met(one, define, where):
                     yield one
                     break
@@ -87,6 +92,10 @@ class Scene:
             if wider == found:
                 return found
             found = wider
+
+
+def _at_least_one(name: str) -> tree.Compare:
+    return tree.Compare((tree.Letter(name), tree.Number(Fraction(1))), (">=",))
 
 
 def _met(one: Instance, define: Mapping[str, tree.Node], where: list[tree.Compare]) -> bool:
@@ -170,6 +179,7 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
     """Every passage with what is in force in it."""
     same = {_named(a): _named(b) for a, b in same_entries(paper).items()}
     vectors = _vectors(paper)
+    natural = natural_letters(paper)
     named = _named_in_text(draft)
     for number, passage in enumerate(paper.passages):
         frame = frame_of(draft, number)
@@ -204,6 +214,7 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
                 (*_bounds(paper, passage), *cases),
                 vectors,
                 passage,
+                natural,
             ),
         )
 

@@ -82,10 +82,11 @@ class Frame:
 
 @dataclass(frozen=True)
 class Spoken:
-    """Letters of which plain text, an assumption or an algorithm says more than a sign; of these, what is compared."""
+    """Letters of which plain text, an assumption or an algorithm says more than a sign; what is compared, signs."""
 
     letters: frozenset[str]
     compared: frozenset[str]
+    signs: frozenset[tuple[str, str]] = frozenset()
 
 
 def parameter_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
@@ -154,15 +155,17 @@ def _running(draft: Draft, number: int) -> frozenset[str]:
 def _spoken_of(draft: Draft) -> Spoken:
     letters: set[str] = set()
     compared: set[str] = set()
+    signs: set[tuple[str, str]] = set()
     for number, unit in enumerate(draft.document.units):
         if unit.kind in ("text", "assumption", "condition", "definition", "algorithm"):
             for one in draft.scopes.by_unit[number]:
                 signed = tree.is_zero(one.left) or tree.is_zero(one.right)
+                signs |= set(_sign_of(tree.Compare((one.left, one.right), (one.op,)))) if one.op in COMPARED else set()
                 if plain(one.left) and plain(one.right) and not signed:
                     names = free_letters(one.left) | free_letters(one.right)
                     letters |= names
                     compared |= names if one.op in COMPARED else set()
-    return Spoken(frozenset(letters), frozenset(compared))
+    return Spoken(frozenset(letters), frozenset(compared), frozenset(signs))
 
 
 def _quoted(clause: Clause, frame: Frame, home: str) -> Iterator[Judged]:
@@ -262,6 +265,8 @@ def _met(
     said = {*frame.named} | {n for w in frame.where for n in free_letters(w)}
     if not is_sign(condition):
         said = {n for w in frame.where if not is_sign(w) for n in free_letters(w)} | (frame.named - _signed(frame.own))
+    else:
+        said |= {name for name, sign in _sign_of(condition) if {(name, sign), (name, sign[0])} & spoken.signs}
     missing = subject - said - frame.define.keys() - spoken.letters
     if missing and frame.complete and not settled and not INHERITS.search(NUMBERED.sub("", frame.words)):
         return "refuted", f"{passage.of} says nothing about {', '.join(sorted(missing))}", None
@@ -271,6 +276,13 @@ def _met(
 def is_sign(node: tree.Node) -> bool:
     """Whether a condition says no more than the sign of a letter."""
     return isinstance(node, tree.Compare) and len(node.operands) == 2 and any(map(tree.is_zero, node.operands))
+
+
+def _sign_of(node: tree.Compare) -> Iterator[tuple[str, str]]:
+    """The letter of which a comparison with zero says the sign, and the sign as the relation after it."""
+    for left, right, op in zip(node.operands, node.operands[::-1], (node.operators[0], None), strict=True):
+        if isinstance(left, tree.Letter) and tree.is_zero(right):
+            yield left.name, op or tree.MIRRORED[node.operators[0]]
 
 
 def _signed(own: tuple[tree.Node, ...]) -> set[str]:

@@ -52,7 +52,10 @@ def quoted_joints(paper: Paper) -> Iterator[Judged]:
             name, sources = _cited(paper, by_number, said["cited"], clause)
             if sources and sentence not in sources:
                 n = sentence.read.formula.n
-                stated = {k: s for k, s in by_number.items() if s.unit in promises and s.read.formula.n < n}
+                numbers, own = _concluded(paper, clause, place)
+                homes = promises - own
+                stated = {k: s for k, s in by_number.items() if s.unit in homes and s.read.formula.n < n}
+                stated = {k: s for k, s in stated.items() if k not in numbers}
                 yield from _judged(paper, sentence, name, sources, stated, ties)
 
 
@@ -104,6 +107,12 @@ def _judged(
         yield Judged("citation", sentence.place, joint, "undecided", how[1:])
     else:
         yield _stronger(paper, sentence, quote, name, sources, how, joint)
+
+
+def _concluded(paper: Paper, clause: Clause, place: int) -> tuple[set[str], set[str]]:
+    """What is proved from what is cited: what is named behind the formula ("which is (2)"), the statement itself."""
+    own = {p.id for p in paper.passages if clause.passage.kind == "proof" and p.name == clause.passage.of}
+    return set(numbered_in(clause.after(place))), own
 
 
 def _from(paper: Paper, quote: Bounded, sources: tuple[Sentence, ...], ties: Ties) -> tuple[bool | None, str]:

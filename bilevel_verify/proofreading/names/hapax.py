@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import bound_by
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.names.occurrences import uses
+from bilevel_verify.proofreading.names.occurrences import ends_of_sums, uses
 from bilevel_verify.proofreading.names.shape_reading import IDENTITY
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS, VECTOR_FUNCTIONS
@@ -18,6 +18,11 @@ WORD = re.compile(r"\\(?:operatorname|mathrm)\{")
 SCRIPT = re.compile(r"[A-Za-z]+_([a-z])(?:_\d+)?")
 TRANSPOSED = re.compile(r"\^\{?T(?![a-z])")
 DOTS = re.compile(r"\\(?:[lcd]?dots)\b|\.\.\.")
+RANGES = (
+    r"\\(?:max|min|sup|inf|sum|prod|bigcup|bigcap|operatorname\*?\{{[^{{}}]*\}})\s*(?:\\limits)?\s*_\s*(?:{0}|\{{[^{{}}]*"
+    r"(?<![A-Za-z\\]){0})(?![A-Za-z])"
+)
+"""What binds an index in the formula itself: ``\\max_{0\\le j\\le k}``."""
 OFTEN = 3
 """Formulas in which a letter with an index for a script stands before it counts as an entry of a sequence."""
 OTHERS = frozenset({"_", "dots", "oo"})
@@ -71,6 +76,8 @@ def _strange_index(paper: Paper, name: str, sentence: Sentence, often: Mapping[s
         return None
     if DOTS.search(sentence.latex):  # ``c_0, ..., c_n``: n is their number
         return None
+    if re.search(RANGES.format(index), sentence.latex):
+        return None
     title = f"the index {index} of {entry.display} stands nowhere else in the paper"
     grade = "breaks the statement" if sentence.read.formula.kind == "algorithm-line" else "local slip"
     return Defect("index", sentence.place, title, grade, sentence.latex, unit=sentence.unit)
@@ -83,7 +90,9 @@ def script_index(name: str) -> str:
 
 
 def _introduced(name: str, sentence: Sentence) -> bool:
-    """Whether the one formula itself introduces the letter: defines, names, quantifies or binds it."""
+    """Whether the one formula itself introduces the letter: defines, names, quantifies, binds it, ends sums with it."""
+    if ends_of_sums(sentence.nodes(), name) > 1:
+        return True
     for chain in sentence.chains():
         for condition in chain.conditions:
             if any(name in tree.letters(member) for member in condition.members):

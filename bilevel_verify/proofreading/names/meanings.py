@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -15,6 +16,9 @@ from bilevel_verify.theorems.vocabulary import NUMBERS
 
 LEAST = 2
 """Formulas in which a letter stands as a quantity before it counts as a parameter."""
+
+FOR_ALL = re.compile(r"\b[Ff]or(?: all| any| every| each)?\s*\Z")
+"""A letter that runs here, too: ``for k >= 1``."""
 
 
 def meaning_defects(paper: Paper) -> Iterator[Defect]:
@@ -42,9 +46,14 @@ def _index_and_parameter(paper: Paper) -> Iterator[Defect]:
                     for name in bound_by(part):
                         if not bound[name] or bound[name][-1] is not sentence:
                             bound[name].append(sentence)
+    ranging = {
+        chain.members[0].name
+        for s in paper.sentences if FOR_ALL.search(s.before)
+        for chain in s.chains() if isinstance(chain.members[0], tree.Letter)
+    }  # fmt: skip
     for name, places in bound.items():
         values = as_value.get(name, [])
-        if name in as_index or len(values) < LEAST or name in NUMBERS or not _quantity(name, values):
+        if name in as_index or name in ranging or len(values) < LEAST or name in NUMBERS or not _quantity(name, values):
             continue
         title = f"{name} is a quantity of the paper and the running index of a sum here"
         for sentence in places:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.latex.grammar.binding import bound_by
 
 NORMS = ("norm", "norm_2", "frobenius", "abs", "dual_norm")
@@ -79,3 +80,12 @@ def whole(node: tree.Node) -> int | None:
 def has_power_of_e(node: tree.Node) -> bool:
     """Whether a power of the letter e stands in a formula: Euler's number, whatever e is elsewhere."""
     return any(isinstance(p, tree.Power) and p.base == tree.Letter("e") for p in node.walk())
+
+
+def ends_of_sums(nodes: Iterable[tree.Node], name: str) -> int:
+    """How many ranges of sums and their kind end with a letter, where it stands nowhere else; 0 where it does."""
+    parts = [p for node in nodes for p in node.walk()]
+    spans = [span for p in parts if isinstance(p, tree.Call) and (span := binder(p)) is not None]
+    ends = [end for span in spans for end in span[1:] if name in tree.letters(end)]
+    inside = sum(p == tree.Letter(name) for end in ends for p in end.walk())
+    return len(ends) if inside == sum(p == tree.Letter(name) for p in parts) else 0

@@ -42,6 +42,8 @@ class Sizes:
     parent: list[int] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
     of_symbol: dict[tuple[str, int], int] = field(default_factory=dict)
+    blocks: frozenset[str] = frozenset()
+    """Names that are those of blocks: ``x`` of ``nabla_x f``; what such a block has for a dimension is not known."""
 
     def fresh(self, name: str = "") -> int:
         """A new size, with a name or unknown."""
@@ -67,6 +69,8 @@ class Sizes:
         if a == b:
             return
         if a in self.names and b in self.names and self.names[a] != self.names[b]:
+            if (self.names[a] in self.blocks) != (self.names[b] in self.blocks):
+                return
             raise Conflict(f"{what}: one side has {self.names[a]} entries, the other {self.names[b]}")
         if b in self.names:
             a, b = b, a
@@ -86,7 +90,8 @@ class World:
 
     ``blocks`` are the arguments of functions by their letters, ``known`` the sizes on which the paper agrees; ``firm``
     are the letters that are numbers for certain, where the notation was guessed (None: it was declared); ``single`` are
-    the sequences that have entries with one index, ``acting`` what stands where only a matrix can.
+    the sequences that have entries with one index, ``acting`` what stands where only a matrix can; ``picked`` are
+    symbols with the letters that may pick a component of them, ``spaces`` the dimensions that are those of one block.
     """
 
     notation: Notation
@@ -95,6 +100,8 @@ class World:
     firm: frozenset[str] | None = None
     single: frozenset[str] = frozenset()
     acting: frozenset[str] = frozenset()
+    picked: frozenset[tuple[str, str]] = frozenset()
+    spaces: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -106,6 +113,9 @@ class ShapeReader:
     at: tuple[tree.Node, ...] = ()
     gave: set[str] = field(default_factory=set)
     """Names from which a shape was taken: a conflict rests on these alone."""
+
+    def __post_init__(self) -> None:
+        self.sizes.blocks = frozenset(letter for letters in self.world.blocks.values() for letter in letters)
 
     def chain(self, members: tuple[tree.Node, ...], words: tuple[str, ...]) -> None:
         """Every member, and neighbours against each other.
@@ -141,7 +151,8 @@ class ShapeReader:
         from bilevel_verify.language import to_text
 
         text = to_text(node)
-        return self.sizes.fresh({"d_x": "x", "d_y": "y", "dx": "x", "dy": "y"}.get(text, text))
+        named = {"d_x": "x", "d_y": "y", "dx": "x", "dy": "y"} | self.world.spaces
+        return self.sizes.fresh(named.get(text, text))
 
     def same(self, one: Shape, other: Shape, what: str) -> None:
         """Two values of the same shape."""
@@ -219,6 +230,8 @@ class ShapeReader:
         if self.world.firm is None or entry is None:
             return False
         components = any(tree.letters(i) & self.world.notation.components for i in indices)
+        if len(indices) == 1 and any((base, letter) in self.world.picked for letter in tree.letters(indices[0])):
+            return True
         power = "upper" in entry.flags and any(isinstance(i, tree.Number) and i.value > 1 for i in indices)
         below = entry.kind == "matrix" or base in self.world.single  # x_{t,i} beside x_t: its i-th component, maybe
         return components or power or (below and len(indices) > 1)

@@ -25,6 +25,7 @@ TRUST = 3
 
 ONE_DIMENSION = re.compile(r"\b(?:one dimension|one-dimensional|univariate|on the (?:real )?line)\b", re.I)
 
+DIFFER = re.compile(r"one side has (\w+) entries, the other (\w+)")
 IN_VALUE = re.compile(r"\\in\s*\\(max|min)(?![a-z])")
 LINE = re.compile(r"\\mathbb\{?R\}?\^\{?1\b")
 
@@ -34,6 +35,7 @@ def shape_defects(paper: Paper) -> Iterator[Defect]:
     yield from _in_a_value(paper)
     firm = _numbers(paper) if paper.guessed else None
     world = World(paper.notation, _blocks(paper), firm=firm, single=_single(paper), acting=_acting(paper))
+    world = replace(world, picked=_picked(paper), spaces=_spaces(paper, world.blocks))
     world = replace(world, known=_votes(paper, world))
     on_line = {s.unit for s in paper.sentences if LINE.search(s.latex)}
     clean: Counter[str] = Counter()
@@ -50,12 +52,20 @@ def shape_defects(paper: Paper) -> Iterator[Defect]:
                 broken[name] += 1
         if not conflicts:
             clean.update(names)
+    apart = Counter((s.unit, _sizes(message)) for s, message, _ in found if s.unit.startswith("algorithm"))
     for sentence, message, involved in found:
+        if apart[sentence.unit, _sizes(message)] > 1 and _sizes(message):  # there the letters are not those of the rest
+            continue
         lines = {n for n in involved if _is_line(paper.notation, n)}
         if involved & paper.doubtful or any(clean[n] < TRUST * broken[n] for n in (lines or involved)):
             continue
         grade = "wording" if message.startswith("an inner product") else "local slip"
         yield Defect("shape", sentence.place, message, grade, sentence.latex, unit=sentence.unit)
+
+
+def _sizes(message: str) -> tuple[str, ...]:
+    """The two sizes of which a conflict says that they differ."""
+    return tuple(sorted(found.groups())) if (found := DIFFER.search(message)) else ()
 
 
 def _in_a_value(paper: Paper) -> Iterator[Defect]:
@@ -83,6 +93,30 @@ def _blocks(paper: Paper) -> dict[str, tuple[str, ...]]:
                     if split is not None and split[0].blocks:
                         found[split[1]] |= set(split[0].blocks)
     return {name: tuple(sorted(letters)) for name, letters in found.items() if len(letters) == 2}
+
+
+def _spaces(paper: Paper, blocks: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    """Dimension -> the one block that lies in a space with it: n where ``x`` is in ``R^n`` and nothing else is."""
+    letters = {letter for pair in blocks.values() for letter in pair}
+    found: dict[str, set[str]] = defaultdict(set)
+    for chain in (c for sentence in paper.sentences for c in sentence.chains()):
+        match chain.members[-1:], [r.word for r in chain.relations][-1:]:
+            case (tree.Call(function="reals", arguments=(tree.Letter(name=dimension),)),), ["in"]:
+                heads = chain.members[:-1]
+                found[dimension] |= {h.name if isinstance(h, tree.Letter) else "" for h in heads}
+    return {n: name for n, names in found.items() if len(names) == 1 for name in names & letters}
+
+
+def _picked(paper: Paper) -> frozenset[tuple[str, str]]:
+    """Symbols that stand alone, too, with the letters that may pick a component of them: ``u`` and ``u_i``.
+
+    A letter that counts the points of a sequence stands in the next one, too: ``x_{k+1}`` beside ``x_k``.
+    """
+    alone = {p.name for p in paper.parts if isinstance(p, tree.Letter)}
+    entries = {p for p in paper.parts if isinstance(p, tree.Index) and len(p.indices) == 1 and p.base in alone}
+    plain = {(p.base, p.indices[0].name) for p in entries if isinstance(p.indices[0], tree.Letter)}
+    moved = {(p.base, n) for p in entries if isinstance(p.indices[0], tree.Add) for n in tree.letters(p.indices[0])}
+    return frozenset(plain - moved)
 
 
 def _single(paper: Paper) -> frozenset[str]:

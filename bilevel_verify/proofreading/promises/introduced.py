@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
-from bilevel_verify.proofreading.names.occurrences import uses
+from bilevel_verify.proofreading.names.occurrences import ends_of_sums, uses
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.promises.said import names_of, supposed_in
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
@@ -45,6 +45,8 @@ def _of(paper: Paper, home: Passage, place: int, silent: frozenset[str], running
         names = {p.name for m in related for p in m.walk() if isinstance(p, tree.Letter)} - silent
         names &= {n for m in related for n in free_letters(m)}
         for name in sorted(n for n in names if not _is_entry(n, silent, paper.notation.indices)):
+            if ends_of_sums(related, name) > 1:  # a statement about sums, of any length
+                continue
             if any(_introduces(s, name) for p in paper.passages[: place + 1] for s in p.formulas):
                 continue
             if any(_defines(s, name) for p in paper.passages for s in p.formulas if p.of == home.name):

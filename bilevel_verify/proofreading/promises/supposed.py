@@ -58,6 +58,8 @@ SOLVED = re.compile(
     re.I,
 )
 """What is asked for, and not said to hold."""
+OR_BEFORE, OR_AFTER = re.compile(r"\bor\s*\Z"), re.compile(r"\A\s*,?\s*or\b")
+"""One of two things is said, and it is not said which."""
 CASES = re.compile(r"\b(?:if|when(?:ever)?|case|otherwise|unless|suppose|assume|contradiction|contrary)\b", re.I)
 
 
@@ -176,14 +178,16 @@ def _amounts(paper: Paper, clause: Clause, place: int) -> Iterator[tree.Compare]
 
 
 def _of_proof(paper: Paper, said: Said, home: Passage, parts: list[Clause]) -> Iterator[Judged]:
-    open_case = False
-    assigned = _assigned(paper)
+    open_case, tests, assigned = False, _tests(paper), _assigned(paper)
     for clause in parts:
         open_case = open_case or CASES.search(clause.words) is not None
         for place, sentence in enumerate(clause.formulas):
             before = clause.before(place)
             used, together = not open_case and NEW.search(before) is None, OF_MANY.search(before) is not None
+            used = used and not (OR_BEFORE.search(before) or OR_AFTER.match(clause.after(place)))
             for relation in relations_of(sentence, False) if used else ():
+                if frozenset(relation.operands) in tests or _grows(relation, home, parts):
+                    continue
                 free = SOLVED.search(before) is not None or bool(assigned & tree.letters(relation))
                 asked = not _is_of_letter(relation) and free
                 if not _names(relation, before) and not (asked or (together and _has_entries(paper, relation))):
@@ -198,6 +202,25 @@ def _assigned(paper: Paper) -> set[str]:
     lines = [s for p in paper.passages if p.kind == "algorithm" for s in p.formulas]
     equations = [e for s in lines for c in s.chains() if (e := c.equation) is not None]
     return {e[0].name for e in equations if isinstance(e[0], tree.Letter)}
+
+
+def _tests(paper: Paper) -> set[frozenset[tree.Node]]:
+    """Both sides of what the lines of algorithms compare: how a test went, the words of a proof may say."""
+    lines = (s for p in paper.passages if p.kind == "algorithm" for s in p.formulas)
+    return {frozenset(r.operands) for s in lines for r in relations_of(s, False) if r.operators != ("==",)}
+
+
+def _grows(relation: tree.Compare, home: Passage, parts: list[Clause]) -> bool:
+    """Whether it bounds an entry ``a_k`` by a formula of k, where ``a_k`` and ``a_{k+1}`` are compared: summed up."""
+    letters = tree.letters(relation)
+    entries = [found for name in letters if (found := ENTRY.fullmatch(name)) is not None]
+    for base in {e["base"] for e in entries if e["index"] in letters}:
+        for sentence in (*home.formulas, *(s for clause in parts for s in clause.formulas)):
+            for chain in sentence.chains():
+                parts_of = (p for m in chain.members for p in m.walk() if isinstance(p, tree.Index) and p.base == base)
+                if len({p.indices for p in parts_of}) > 1:
+                    return True
+    return False
 
 
 def _has_entries(paper: Paper, relation: tree.Compare) -> bool:
