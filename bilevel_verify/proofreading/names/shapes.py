@@ -59,6 +59,9 @@ def shape_defects(paper: Paper) -> Iterator[Defect]:
         lines = {n for n in involved if _is_line(paper.notation, n)}
         if involved & paper.doubtful or any(clean[n] < TRUST * broken[n] for n in (lines or involved)):
             continue
+        misread = (broken[n] > 1 and clean[n] < TRUST * broken[n] for n in involved - lines)
+        if not _sizes(message) and any(misread):  # what is taken for a number breaks more than one formula
+            continue
         grade = "wording" if message.startswith("an inner product") else "local slip"
         yield Defect("shape", sentence.place, message, grade, sentence.latex, unit=sentence.unit)
 
