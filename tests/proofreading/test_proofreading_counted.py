@@ -281,3 +281,12 @@ def test_the_right_texts_are_understood() -> None:
         text = text.replace("SAID", r"$f(x_K)\le f^*+1$")
         assert old in text, case
         assert titles(rule, text.replace(old, new)), case
+
+
+def test_a_number_of_steps_may_stand_in_the_promise() -> None:
+    (path,) = (HERE / "strangers").glob("*_ragd.tex")
+    text = path.read_text(encoding="utf-8")
+    assert titles(supposed_joints, text, path.name) == []
+    fewer = text.replace(r"$S=\lceil\log_2\frac{f(z_0)-f^\star}\varepsilon\rceil$ epochs", "$S$ epochs")
+    assert fewer != text
+    assert any("uses 2**-S*" in title for title in titles(supposed_joints, fewer, path.name))

@@ -32,9 +32,9 @@ STILL_TRUE = {
     ("two-functions.md", "(2) -> (4)"): "(4) is (2) with f(x) and the inner product on the other side",
 }
 """Mutants of these operators that are right, too: file and change, and why."""
-LEAST_OF_LISTS = {"twelve": 0.5, "thirteen": 0.45, "cited": 0.45, "fourteen": 0.22}
+LEAST_OF_LISTS = {"twelve": 0.5, "thirteen": 0.45, "cited": 0.45, "fourteen": 0.5, "fifteen": 0.15}
 """Slips that were written by hand before anything was run: twelve of them led to rules, thirteen were held out, and
-fourteen is a stranger's, on 24 texts of which nothing was known before."""
+fourteen is a stranger's, on 24 texts of which nothing was known before, and so is fifteen: no rule was made for it."""
 
 
 def test_the_share_of_damaged_papers_that_are_told(tmp_path: Path) -> None:
@@ -65,8 +65,10 @@ def test_the_share_of_each_kind_that_is_told() -> None:
 @pytest.mark.parametrize("name", LEAST_OF_LISTS)
 def test_the_share_of_a_list_of_slips_that_is_told(name: str) -> None:
     listed = tomllib.loads((FRESH / f"{name}.toml").read_text(encoding="utf-8"))["mutant"]
-    folder = papers(STRANGERS) if name == "fourteen" else papers(LATER)
-    sources = {Path(file).stem: (file, text) for file, text in folder.items()}
+    folder = papers(STRANGERS) if name in ("fourteen", "fifteen") else papers(LATER)
+    sources = {
+        Path(f).stem: (f, text) for f, text in folder.items() if any(m["source"] == Path(f).stem for m in listed)
+    }
     with remembering():
         found = sum(bool(told(changed(sources[m["source"]][1], m), sources[m["source"]][0])) for m in listed)
         assert not any(told(text, file) for file, text in sources.values()), "right texts"

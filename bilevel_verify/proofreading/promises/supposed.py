@@ -247,6 +247,12 @@ def _is_accurate(relation: tree.Compare) -> bool:
     return relation.operators[0] in ("<=", "<") and accuracy and not gaps_in(right)
 
 
+def _promised(home: Passage, relation: tree.Compare) -> bool:
+    """Whether the statement's own promise gives a letter its value: ``S = ceil(log(c/eps)) epochs suffice``."""
+    given = (chain.equation for s in home.formulas for chain in s.chains())
+    return any(e is not None and isinstance(e[0], tree.Letter) and e[0].name in tree.letters(relation) for e in given)
+
+
 def _are_numbers(said: Said, relation: tree.Compare) -> bool:
     """Whether everything in an equation is compared with a number somewhere, ``L > 0``, or has a value."""
     compared = {o.name for r in said.where if isinstance(r, tree.Compare) and r.operators != ("==",)
@@ -261,7 +267,7 @@ def _judged(
 ) -> Iterator[Judged]:
     if has_power_of_e(relation) or not (_is_of_letter(relation) or _are_numbers(said, relation)):
         return
-    if gaps_in(relation) and (WORDS.search(home.words) or not _is_accurate(relation)):
+    if gaps_in(relation) and (WORDS.search(home.words) or not _is_accurate(relation) or _promised(home, relation)):
         return
     entries = [ENTRY.fullmatch(side.name) for side in relation.operands if isinstance(side, tree.Letter)]
     if len(entries) == 2 and all(entries) and len({e["base"] for e in entries if e}) == 1:
