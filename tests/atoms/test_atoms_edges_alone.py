@@ -71,6 +71,7 @@ DEFINED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEFINED)
 def test_suprema_to_six_digits(name):
     grid = np.concatenate([np.linspace(-6, 6, 60001), np.linspace(-3000, 3000, 2001)])

@@ -225,6 +225,7 @@ def test_shapes_of_derivatives(name):
             suprema.polynomial(name, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*suprema.FAMILIES, "erf", "sin"])
 def test_suprema_against_a_fine_grid(name):
     grid = np.concatenate([np.linspace(-7, 7, 28001), [-200.0, 200.0]])

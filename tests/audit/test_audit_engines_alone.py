@@ -225,6 +225,7 @@ def test_no_engine_is_left_out() -> None:
     assert names | {"number"} == PLAIN.keys() | PARTED.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLAIN)
 def test_engines_that_need_no_other_prove_nothing_false(name: str) -> None:
     for text, ranges, where in FALSE + NARROW:
@@ -233,6 +234,7 @@ def test_engines_that_need_no_other_prove_nothing_false(name: str) -> None:
             assert found.outcome not in ("proved", "vacuous"), f"{text} for {ranges} where {where}: {found}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARTED)
 def test_engines_with_parts_that_are_believed_prove_nothing_false(name: str) -> None:
     for text, ranges, where in FALSE:
@@ -241,6 +243,7 @@ def test_engines_with_parts_that_are_believed_prove_nothing_false(name: str) -> 
             assert found.outcome not in ("proved", "vacuous"), f"{text} for {ranges} where {where}: {found}"
 
 
+@pytest.mark.slow
 def test_no_hypothesis_that_can_hold_is_called_a_contradiction() -> None:
     for text, ranges, where in FALSE:
         claim = prepared(claim_of(text, ranges, where))
@@ -248,6 +251,7 @@ def test_no_hypothesis_that_can_hold_is_called_a_contradiction() -> None:
         assert not any(impossible(condition, claim.domains) for condition in claim.where), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "ranges", "where"), FALSE[::3])
 def test_all_engines_together_without_the_first_attack(text: str, ranges: str, where: str) -> None:
     with counting(400.0):
@@ -255,6 +259,7 @@ def test_all_engines_together_without_the_first_attack(text: str, ranges: str, w
     assert found.outcome not in ("proved", "vacuous"), found
 
 
+@pytest.mark.slow
 def test_the_corpus_is_false() -> None:
     """Each claim fails at a point that ball arithmetic judges (a handful needs a better search than one round)."""
     missed = [text for text, ranges, where in FALSE if not _fails(claim_of(text, ranges, where))]
@@ -268,6 +273,7 @@ def _fails(claim: ScalarClaim) -> bool:
     return any(attack(claim, seed, rounds=2).outcome == "refuted" for seed in range(4))
 
 
+@pytest.mark.slow
 def test_what_is_false_stays_false_with_its_sides_turned() -> None:
     """``a <= b`` as ``b >= a``: no engine depends on how a relation is written."""
     turned = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "=="}

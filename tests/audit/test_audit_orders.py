@@ -53,6 +53,7 @@ def order(result: str, gives: str, more: str = "") -> str:
     return f'result = "{result}"\ngives = "{gives}"\n{more}'
 
 
+@pytest.mark.slow
 @pytest.mark.fast
 @pytest.mark.parametrize(
     ("result", "gives", "outcome"),
@@ -82,6 +83,7 @@ def test_bounds_from_above_are_one_sided(tmp_path: Path, result: str, gives: str
     assert decided(tmp_path, order(result, gives)).outcome == outcome
 
 
+@pytest.mark.slow
 @pytest.mark.fast
 @pytest.mark.parametrize(
     ("result", "gives", "outcome"),
@@ -116,6 +118,7 @@ def test_a_logarithm_that_may_come_near_0_supports_nothing(
     assert decided(tmp_path, order(result, gives)).outcome == outcome
 
 
+@pytest.mark.slow
 @pytest.mark.fast
 @pytest.mark.parametrize(
     ("result", "gives", "hypothesis"),

@@ -181,11 +181,13 @@ def decided(folder: Path, result: str, gives: str, where: str) -> Decision:
     return decide_derivation(card, entry)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("result", "gives", "where"), FALSE)
 def test_order_algebra_proves_nothing_false(tmp_path: Path, result: str, gives: str, where: str) -> None:
     assert decided(tmp_path, result, gives, where).outcome != "proved"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("result", "gives", "where"), TRUE)
 def test_order_algebra_refutes_nothing_true(tmp_path: Path, result: str, gives: str, where: str) -> None:
     assert decided(tmp_path, result, gives, where).outcome != "refuted"
@@ -204,6 +206,7 @@ def test_what_is_known_from_the_other_side_only_decides_nothing(tmp_path: Path, 
     assert "b is known only as" in found.certificate
 
 
+@pytest.mark.slow
 def test_most_true_orders_are_proved(tmp_path: Path) -> None:
     """The corpus of false ones is no trap for an algebra that proves nothing at all."""
     proved = [decided(tmp_path, *one).outcome == "proved" for one in TRUE]
@@ -257,6 +260,7 @@ def number(node: tree.Node) -> Fraction:
     raise AssertionError(node)
 
 
+@pytest.mark.slow
 def test_orders_fail_exactly_along_the_directions_that_are_seen_one_by_one() -> None:
     chance = random.Random(SEED)
     answers = []

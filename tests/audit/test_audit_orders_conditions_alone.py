@@ -181,6 +181,7 @@ def test_a_ray_between_the_points_of_a_grid_is_no_proof() -> None:
     assert (ray.at, ray.direction, ray.rate) == ({"nu": F(1, 3)}, {"k": 1}, F(1, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("left", "right", "fails"),
     [

@@ -83,6 +83,7 @@ def test_a_strict_hypothesis_does_not_hold_at_its_end() -> None:
 # --- signs, sizes, and the same under more hypotheses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["log(a)", "log(a)**3", "b*log(a)", "log(a) + log(a)"])
 def test_only_where_signs_count_a_falling_logarithm_is_no_ray(text: str) -> None:
     falls, one = Regime(("a", "b"), ({"a": F(-1)},), fixed=frozenset("b")), growth_of(parse("1"))
@@ -93,6 +94,7 @@ def test_only_where_signs_count_a_falling_logarithm_is_no_ray(text: str) -> None
     assert compare(growth_of(parse(text)), one, falls, signed=True) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("left", "right", "answer"),
     [

@@ -54,6 +54,7 @@ def test_an_answer_after_its_work_is_none(monkeypatch: pytest.MonkeyPatch) -> No
     assert ask(z3, solver, 0, context) == (z3.unknown, True)
 
 
+@pytest.mark.slow
 def test_how_often_one_looks_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for look in (0.001, 0.02, 0.1):
@@ -98,6 +99,7 @@ def test_the_count_of_a_question_depends_on_no_other() -> None:
     assert cost() == pytest.approx(first, rel=0.01)
 
 
+@pytest.mark.slow
 def test_an_interruption_ends_the_question() -> None:
     solver, context = hard()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # workers that share a suite ignore it

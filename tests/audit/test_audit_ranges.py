@@ -93,6 +93,7 @@ def test_a_quantified_letter_has_its_own_range(tmp_path: Path) -> None:
     card_of(tmp_path, '[[inequality]]\nid = "i"\nfor = { theta = "[1, 2]" }\nchain = ["theta", "<= 2"]\n')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("define", "rows"),
     [

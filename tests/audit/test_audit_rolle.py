@@ -147,6 +147,7 @@ LIMITS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", LIMITS)
 @pytest.mark.parametrize(("low", "high"), [(1, None), (0, 1), (Fraction(1, 2), 3)])
 def test_limits_agree_with_many_digits_close_to_the_ends(text: str, low: Fraction, high: Fraction | None) -> None:

@@ -247,6 +247,7 @@ def places(product: list[tuple[Fraction, int]], low: Fraction | None, high: Frac
             yield x
 
 
+@pytest.mark.slow
 def test_signs_of_polynomials_on_every_kind_of_range() -> None:
     """The engine is complete there: it proves exactly what holds at every root, end and gap of the closed range."""
     chance = random.Random(SEED)

@@ -243,6 +243,7 @@ def test_what_plainly_fails_is_seen(text: str, box: dict, fails: bool) -> None: 
 # --- one proof
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "box", "strict", "depth", "answer"),
     [

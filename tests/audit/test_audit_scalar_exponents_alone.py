@@ -63,6 +63,7 @@ def test_sides_that_agree_in_powers_of_letters(text: str, outcome: str) -> None:
 # --- single products in logarithms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "where", "proved"),
     [

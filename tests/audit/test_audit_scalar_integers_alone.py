@@ -85,6 +85,7 @@ POLYNOMIALS = ["k*k", "k*(k + 1)", "k*(k - 1)*(k + 1)", "k**3 - k", "k*k + k*n",
                "k**5 - k", "(k + 3)**2 - k**2", "k*(-n)*(-1)", "k*k*6", "k**0 + n*k*0"]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", POLYNOMIALS)
 @pytest.mark.parametrize("divisor", [1, 2, 3, 4, 5, 6, 8, 12])
 def test_residues_are_those_of_brute_force(text: str, divisor: int) -> None:

@@ -198,6 +198,7 @@ FACTUAL = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "domains", "where"), FACTUAL)
 def test_every_fact_is_true_wherever_the_hypotheses_are(text: str, domains: str, where: str) -> None:
     claim = claim_of(f"{text} <= 1", domains, where)

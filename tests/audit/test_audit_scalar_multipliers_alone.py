@@ -211,6 +211,7 @@ def smt(claim: ScalarClaim) -> Decision:
     return by_smt(claim, 300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "where", "outcome"),
     [

@@ -156,6 +156,7 @@ POLES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "domains"), POLES)
 def test_a_pole_at_an_open_end_is_seen(text: str, domains: str) -> None:
     """False so near to the end that no sample finds it."""
@@ -168,6 +169,7 @@ def test_a_pole_at_an_open_end_is_seen(text: str, domains: str) -> None:
         assert found.outcome == "undecided"
 
 
+@pytest.mark.slow
 def test_a_pole_at_an_open_end_is_seen_by_all_engines_together() -> None:
     found = prove.decide_here(claim_of("x**e <= 1 + 1/10**6", "x = (0, 1/4]; e = [-1/10**9, 0]"), effort=1.0)
     assert found.outcome != "proved"

@@ -169,6 +169,7 @@ FACTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "facts"), FACTS)
 def test_what_is_written_for_the_solver(text: str, facts: list[str]) -> None:
     assert translated(text) == facts
@@ -187,6 +188,7 @@ def test_powers_of_zero_with_equal_exponents_are_ordered() -> None:
     assert order("n**w + z**nu") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "split"),
     [("n**(nu + 1)", True), ("n**(nu + s)", True), ("n**(nu - 1)", False), ("n**(nu - s)", False),
@@ -231,6 +233,7 @@ def holds(fact: Any, values: dict[str, Fraction]) -> bool:
     return z3.is_true(z3.simplify(z3.substitute(fact, *pairs)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["a**nu", "a**nu + b**nu", "a**(nu + w)", "n**w", "z**j", "z**(2*j)", "z**(2*j + 1)", "a**(2*nu)"]
 )
@@ -290,6 +293,7 @@ def _power(base: Fraction, height: Fraction) -> Fraction:
 FUNCTIONS = {name: getattr(mpmath, name) for name in BOUNDS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOUNDS)
 def test_bounds_are_true_of_their_functions(name: str) -> None:
     with mpmath.workdps(40):

@@ -102,6 +102,7 @@ def points(*nodes: tree.Node) -> list[dict[str, Fraction]]:
     return [dict(zip(names, map(Fraction, v))) for v in product(*(VALUES[n] for n in names))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", CLOSED)
 def test_closed_forms_are_those_of_brute_force(text: str) -> None:
     node = parse(text)

@@ -88,6 +88,7 @@ def test_forms_of_numbers_are_proved_exactly_where_their_matrix_is_semidefinite(
     assert 8 <= sum(answers) <= 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -46,6 +46,7 @@ def meaning(name: str, value: Any) -> Any:
     return own.get(name, getattr(mpmath, name, None))(value)
 
 
+@pytest.mark.slow
 @pytest.mark.seeded
 @pytest.mark.fast
 @pytest.mark.parametrize("bits", [64, 160])
@@ -75,6 +76,7 @@ def test_functions_enclose_and_are_narrow(name: str, bits: int) -> None:
                 )
 
 
+@pytest.mark.slow
 @pytest.mark.seeded
 @pytest.mark.fast
 @pytest.mark.parametrize("e", [2, 3, 7, -1, -2, 0, Fraction(1, 2), Fraction(-3, 2), Fraction(7, 3), Fraction(1, 10)])
@@ -226,6 +228,7 @@ def plain(node: Tree, at: dict[str, Any]) -> Any:
     return {"neg": lambda v: -v, "abs": abs}.get(str(node[0]), getattr(mpmath, str(node[0]), None))(parts[0])
 
 
+@pytest.mark.slow
 @pytest.mark.seeded
 @pytest.mark.fast
 def test_an_element_has_the_value_of_its_tree() -> None:

@@ -250,6 +250,7 @@ def names_of(node: Any) -> Iterator[str]:
         yield node
 
 
+@pytest.mark.slow
 @pytest.mark.fast
 @pytest.mark.parametrize("place", range(len(FALSE)), ids=lambda place: f"{place}: {FALSE[place][0]}")
 def test_a_false_statement_is_refused(place: int) -> None:

@@ -112,6 +112,7 @@ def lines(draw: random.Random, proof: Proof, at: Context, trees: list[Any]) -> I
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.seeded
 @pytest.mark.fast
 @pytest.mark.parametrize("part", range(6))

@@ -189,6 +189,7 @@ def slowness() -> float:
     return (time.process_time() - before) / 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.fast
 @pytest.mark.parametrize("case", HOSTILE)
 def test_it_is_refused_within_a_second(case: str) -> None:

@@ -514,6 +514,7 @@ PLAIN = {  # cases that need no last line: what it says is known at once
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.fast
 @pytest.mark.parametrize("case", RIGHT)
 def test_with_a_line_or_a_hypothesis_less_or_another_claim_it_is_refused(case: str) -> None:

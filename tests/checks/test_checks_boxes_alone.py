@@ -111,6 +111,7 @@ FALSE = [
 """False, or true and out of reach of an engine that loses a little (``<= W`` where W begins at 5)."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("relation", "name"), TRUE)
 def test_true_by_a_little_is_proved(relation: str, name: str) -> None:
     found = asked(relation, name)
@@ -118,6 +119,7 @@ def test_true_by_a_little_is_proved(relation: str, name: str) -> None:
     assert found.startswith("branch and bound on ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("relation", "name"), FALSE)
 def test_false_by_a_little_is_not_proved(relation: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boxes, "MOST_BOXES", 3_000)

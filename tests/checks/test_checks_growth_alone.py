@@ -235,6 +235,7 @@ def at(node: Any, later: tuple[int, int, int]) -> Any:
         return None
 
 
+@pytest.mark.slow
 def test_no_trend_is_contradicted_by_a_later_time() -> None:
     generator = random.Random(SEED)
     seen = dict.fromkeys(Trend, 0)

@@ -113,6 +113,7 @@ MIXED = cube((0, INF), (-3, 5))
 LINES = cube((-INF, INF), (-INF, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-3, 0.5])
 @pytest.mark.parametrize("boxes", [cube((0, 1)), SQUARE, WIDE, MIXED, LINES, cube((2, 2), (0, 3))])
 @pytest.mark.parametrize("bound", [shrinking, wobbling])
@@ -196,6 +197,7 @@ def test_only_what_may_be_cut_is_cut(split: tuple[bool, ...]) -> None:
     compared(bound=shrinking, sample=low, boxes=WIDE, tolerance=1e-3, budget=400, split=split)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("floor", [-INF, -3.0, 0.0, 1.05, 4.0])
 @pytest.mark.parametrize("sample", [low, nowhere, lambda p: -2.0, lambda p: math.nan, lambda p: INF])
 def test_what_is_known_beforehand_and_what_is_reached(floor: float, sample: Callable[[Point], float]) -> None:
@@ -215,6 +217,7 @@ def test_the_gap_is_relative_to_the_size_of_what_was_reached(reached: float, abo
     assert (naive.evaluated > 1) == (above > 0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [1845, 1851, 1856, 1857, 1861, 1870, 3400, 3936, 3937, 5000])
 @pytest.mark.parametrize("budget", [7000, 16000])
 @pytest.mark.parametrize("ceiling", [6.0, 6.5, INF])
@@ -231,6 +234,7 @@ def test_a_search_above_its_ceiling_ends_after_a_quarter_of_its_budget(
     compared(bound=bound, sample=lambda p: 0.5, boxes=row(before), tolerance=1e-3, budget=budget, ceiling=ceiling)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [530, 560, 736, 737, 800, 900])
 def test_few_variables_get_slopes_after_a_fifth_of_the_budget(before: int) -> None:
     boxes = [((float(k), 0.0), (float(k + 1), 1.0)) for k in range(before)]
@@ -257,6 +261,7 @@ SLOPES: dict[str, Callable[[Point], Point]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SLOPES)
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
 def test_slopes_choose_the_cuts_as_in_the_transcription(name: str, count: int) -> None:

@@ -87,6 +87,7 @@ class Case:
         monkeypatch.setattr(self.part, "_peaks", peak)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [True, False])
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("net", [None, 1.25])

@@ -298,6 +298,7 @@ def test_folding_takes_every_factor_once() -> None:
     assert three == continuity._product_of(continuity._product_of(FIRST, SECOND), STILL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expression",
     [

@@ -158,6 +158,7 @@ def test_a_closed_curvature_is_rounded_down(monkeypatch: pytest.MonkeyPatch) -> 
     assert case.balls == [True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [True, False])
 @pytest.mark.parametrize("special", [None, 0.5, 1.5])
 @pytest.mark.parametrize(

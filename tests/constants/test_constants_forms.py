@@ -48,6 +48,7 @@ def over(model: Model, order: int, lo: list[float], hi: list[float]) -> Pieces:
 # ---- nets ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [3, 4])
 @pytest.mark.parametrize("part", [0.0, 0.25, 0.5, 0.75])
 def test_a_form_whose_maximum_lies_between_directions_of_the_net_is_covered(k: int, part: float) -> None:

@@ -36,6 +36,7 @@ TERMS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", TERMS)
 def test_eigenvalues_at_points_lie_between(f: str) -> None:
     (part,) = analysis(f, 4).parts
@@ -72,6 +73,7 @@ def test_which_terms_have_tables() -> None:
 FAMILY = "log(2 + sin({}) + {})"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 8])
 def test_eight_variables_within_a_tenth(n: int) -> None:
     names = [f"x{i}" for i in range(1, n + 1)]
@@ -94,6 +96,7 @@ DENSE = (
 )
 
 
+@pytest.mark.slow
 def test_curvature_stays_positive() -> None:
     found = analysis(DENSE, 5).convexity()
     assert found.certified

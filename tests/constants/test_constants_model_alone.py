@@ -75,6 +75,7 @@ def test_every_ridge_has_the_range_that_it_has_alone(order: int, count: int) -> 
         assert low == 1 or low <= float(ridge.weight) <= high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 2])
 def test_many_intervals_of_one_box_are_as_tight_as_each_alone(order: int) -> None:
     expression = sympy.tanh(T) ** 2 * sympy.exp(-T / 2)
@@ -115,6 +116,7 @@ def test_an_interval_that_is_hard_is_cut_no_further_than_so_many_pieces() -> Non
         assert (left[order][1:] == right[order][:-1]).all()  # nothing is left out
 
 
+@pytest.mark.slow
 def test_a_function_forgets_before_it_grows_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """One object serves every ridge of the process; what it remembers is bounded, and forgetting changes no value."""
     monkeypatch.setattr(scalars, "MOST_KEPT", 5)

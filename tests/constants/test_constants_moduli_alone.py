@@ -44,6 +44,7 @@ def naive(group: list[Modulus], nu: float, diameter: float) -> float:
     return float((total / d**nu).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("diameter", [0.3, 1.0, 4.0, INF])
 @pytest.mark.parametrize("nu", [Integer(0), HALF])
 @pytest.mark.parametrize(
@@ -241,6 +242,7 @@ def test_the_periodic_functions_of_finite_smoothness(nu: Fraction) -> None:
 SPANS = [(-1.0, 1.0), (0.0, 1.0), (-1.0, 0.0), (0.5, 1.0), (-1.0, -0.5), (0.0, 0.0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", SPANS)
 @pytest.mark.parametrize("kind", ["plain", "abs", "sgn", "plus"])
 @pytest.mark.parametrize("p", [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2), Fraction(5, 2), Fraction(3)])

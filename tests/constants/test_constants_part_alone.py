@@ -79,6 +79,7 @@ def budget(k: int, n: int, effort: float, shrunk: bool, infinite: bool, share: f
     return max(32, int(share * own))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("effort", [1.0, 0.04, 3.0, 0.001])
@@ -91,6 +92,7 @@ def test_the_budget_of_a_search(k: int, n: int, effort: float, ends: tuple[float
         assert found._budget(k, infinite) == budget(k, n, effort, rest and ends == LINE, infinite)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slots", ["z", "y", "zz", "yy", "xy", "zzz", "xyy", "zzzz"])
 @pytest.mark.parametrize("ends", [(-1.0, 2.0), LINE])
 @pytest.mark.parametrize("kind", WAVES)
@@ -126,6 +128,7 @@ def test_a_search_of_an_infinite_bound_is_short(monkeypatch: pytest.MonkeyPatch)
     assert asked[0][0][5] == 1500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", [(-1.0, 2.0), (0.0, INF), LINE])
 @pytest.mark.parametrize("first", [FIRST, replace(FIRST, upper=INF), replace(FIRST, lower=4.5, witness={"a": 9.0})])
 @pytest.mark.parametrize("upper", [4.0, 2.1, 2.11, 5.0, 6.0, 3.15, 3.16])

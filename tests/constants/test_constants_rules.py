@@ -79,6 +79,7 @@ def test_leibniz_has_binomial_coefficients() -> None:
         assert steps[0].constant >= 2.0**j * 2 * (1 - 1e-12)  # the next derivative, 2^(j+1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize(
     "expression",

@@ -106,6 +106,7 @@ def test_what_is_left_carries_the_supremum(seed: int) -> None:
     assert kept.upper <= every.upper + 1e-9  # six times as many boxes for the part that counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("members", "signs"), [((0, 1, 2), 1), ((0, 1, 2), 2), ((1, 3), 2), ((0, 1, 2, 3), 1)])
 def test_every_point_has_its_like_in_a_box_that_is_kept(members: tuple[int, ...], signs: int) -> None:
     """All points with whole coordinates and all that permutations and changes of signs make of them, one by one."""
@@ -156,6 +157,7 @@ def test_a_box_is_kept_where_it_has_an_ascending_point(classes: Any) -> None:
     assert classes == () or 0 < len(kept) < 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [4, 5])
 def test_constants_of_symmetric_compositions(n: int) -> None:
     """L, mu and rho of both kinds of formula contain what 2,000 points reach, and L is tight now."""

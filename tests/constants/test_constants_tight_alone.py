@@ -80,6 +80,7 @@ def outcome(upper: float, lower: float) -> Supremum:
 # ---- eigenvalues of a block ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", ["x", "y", "z"])
 @pytest.mark.parametrize("found", [0.5, 1e9])
 def test_what_the_search_for_eigenvalues_is_asked(letter: str, found: float, monkeypatch: pytest.MonkeyPatch) -> None:

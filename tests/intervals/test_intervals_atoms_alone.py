@@ -78,6 +78,7 @@ def lopsided(request, monkeypatch):
     families._family_critical.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_both_ends_of_every_ingredient_are_used(name, lopsided):
     points = np.array([0.3, 0.7, 1.3] if name in ("log", "sqrt", "power", "tan") else [0.3, -0.8, 1.3, 2.9, -4.1])

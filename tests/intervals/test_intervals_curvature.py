@@ -72,6 +72,7 @@ def below_somewhere(hessian: Any, low: Any, high: Any) -> bool:
     return bool((np.einsum("di,ij,dj->d", u, hessian, u) >= least - 1e-9 * (1 + np.abs(least))).all())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMULAS)
 @pytest.mark.parametrize("forms", [False, True])
 def test_hessians_lie_between(name: str, forms: bool) -> None:

@@ -75,6 +75,7 @@ def nearest(value):
         return INF if value > 0 else -INF
 
 
+@pytest.mark.slow
 def test_products_of_all_pairs():
     a, b = grid()
     corners = [[times(x, y) for x in p for y in q] for p, q in product(PAIRS, PAIRS)]

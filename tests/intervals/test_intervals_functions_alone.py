@@ -141,6 +141,7 @@ def test_blocks_of_balls_nest_and_end():
 # --- sines: crests and troughs beside the ends
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", range(4))
 @pytest.mark.parametrize("name", ["sin", "cos"])
 def test_crests_and_troughs_next_to_an_end(name, order):
@@ -435,6 +436,7 @@ def removable(name, order, t):
         return mpmath.diff(lambda u: mpmath.log1p(u) / u, mpmath.mpf(t), order)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", range(6))
 @pytest.mark.parametrize("name", ["sinc", "exprel", "logrel"])
 def test_removable_singularities_at_points(name, order):
@@ -444,6 +446,7 @@ def test_removable_singularities_at_points(name, order):
     encloses(found, exact, exact, steps=4, absolute=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", range(4))
 @pytest.mark.parametrize("name", ["sinc", "exprel", "logrel"])
 def test_removable_singularities_on_boxes(name, order):
@@ -648,6 +651,7 @@ def test_families_at_points(name, balls):
                 assert hi - lo <= 4e-13 * max(1.0, abs(float(value)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_families_on_intervals_hold_their_critical_values(name):
     lo, hi = (
@@ -702,6 +706,7 @@ def test_sigmoid_tails_and_hypot_far_out():
     assert root.lo[5] == INF == root.hi[5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gauss", "rational"])
 def test_weighted_polynomials(kind):
     points = np.array([0.0, 0.4, -0.9, 2.2, -3.7])

@@ -31,6 +31,7 @@ def both(top: sympy.Expr, bottom: sympy.Expr, n: int, order: int, lo: np.ndarray
     return run[0], run[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("boxes", [12, 96])
 @pytest.mark.parametrize("name", CASES)
 def test_every_derivative_in_a_box_is_enclosed(name: str, boxes: int) -> None:

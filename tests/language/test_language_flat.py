@@ -53,6 +53,7 @@ def places(node: ast.expr) -> list[tuple[int, int | None]]:
     return [(leaf.col_offset, leaf.end_col_offset) for leaf in leaves]
 
 
+@pytest.mark.slow
 @pytest.mark.fast
 def test_ten_thousand_terms_are_one_level() -> None:
     sum_of = parse("-".join(f"y{n}*2" for n in range(10_000)), limits=PROBLEM)

@@ -58,6 +58,7 @@ def test_the_set_is_large_enough() -> None:
     assert len({latex for latex, _ in LINES}) == len(LINES)
 
 
+@pytest.mark.slow
 @in_blocks(VALUED)
 def test_value_is_that_of_the_formula_written_by_hand(block: Sequence[Pair]) -> None:
     each(block, _has_its_value)
@@ -71,6 +72,7 @@ def _has_its_value(latex: str, hand: str) -> None:
         np.testing.assert_allclose(value(node, names), expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @in_blocks(VALUED)
 def test_reading_the_echo_gives_the_same_tree(block: Sequence[Pair]) -> None:
     each(block, _reads_its_echo)
@@ -92,6 +94,7 @@ def test_the_attack_is_large_enough() -> None:
     assert sum(hand[0] not in "?N" for _, hand in ATTACKED) >= 550
 
 
+@pytest.mark.slow
 @in_blocks(ATTACKED)
 def test_a_formula_of_another_field_is_read_as_it_is_meant_or_refused(block: Sequence[Pair]) -> None:
     each(block, _is_meant_or_refused)
@@ -120,6 +123,7 @@ def test_the_set_of_printed_formulas_is_large_enough() -> None:
     assert sum(hand != "None" and hand[0] != "?" for _, hand in PRINTED) >= 750
 
 
+@pytest.mark.slow
 @in_blocks(PRINTED)
 def test_every_member_of_a_printed_chain_is_read_as_it_is_meant_or_the_chain_is_refused(block: Sequence[Pair]) -> None:
     each(block, _is_meant_in_every_member)

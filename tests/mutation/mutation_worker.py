@@ -346,7 +346,7 @@ def baseline(file: str, watched: frozenset[str], settings: dict[str, str], marke
     _settle(settings)
     recorder = Recorder(watched)
     began = time.process_time()
-    status = _pytest([file], recorder, *(["-m", marked] if marked else []))
+    status = _pytest([file], recorder, *(["-m", f"({marked})"] if marked else []))
     sys.settrace(None)
 
     def plain(lines: dict[str, set[int]]) -> dict[str, list[int]]:

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.fast
 F = Fraction
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degree", [1, 2, 3, 4, 5, 7])
 @pytest.mark.parametrize("number", [*range(40), 10**20, 10**20 + 1, 2**200, 2**200 - 1, 3**90, 5**91 + 3])
 def test_roots_of_whole_numbers(number: int, degree: int) -> None:

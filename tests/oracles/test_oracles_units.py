@@ -81,6 +81,7 @@ def square() -> Oracles:
     return oracles(SQUARE, compiled=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", FIELDS)
 def test_blocks_of_equal_size_are_not_confused(field: str, square: Oracles) -> None:
     o = square.fresh()

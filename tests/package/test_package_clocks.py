@@ -76,6 +76,7 @@ def test_nobody_imports_a_clock_by_its_name() -> None:
         assert not {a.name for n in imports for a in n.names} & READS, name
 
 
+@pytest.mark.slow
 def test_who_hands_seconds_to_the_engines() -> None:
     engines = {"decide", "bounded", "undefined"}
     calls = {

@@ -33,6 +33,7 @@ FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.fast
 @pytest.mark.parametrize("name", FORMULAS)
 def test_values_are_those_of_cvxpy(name: str) -> None:

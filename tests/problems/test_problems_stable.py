@@ -37,6 +37,7 @@ SMOOTH = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMOOTH)
 def test_the_smooth_atom_is_found_and_has_the_same_value(name: str) -> None:
     written, atom = SMOOTH[name]

@@ -50,6 +50,7 @@ def columns(expression: Any, *blocks: tuple[Any, ...]) -> Matrix:
     return Matrix(len(rows), len(across), lambda i, j: sympy.diff(expression, rows[i], across[j]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letters", ["".join(w) for n in (1, 2, 3) for w in product("xy", repeat=n)] + ["yxyx", "xyyy"])
 def test_blocks_have_their_letters_in_the_order_named(letters: str) -> None:
     made, symbols = Derivatives(TWO), [TWO.x if b == "x" else TWO.y for b in letters]
@@ -98,6 +99,7 @@ def test_two_levels_against_the_substituted_hyper_objective(point: str) -> None:
     assert (made.block("g_yy").subs(everywhere) * v - made.block("f_y").subs(everywhere)).is_zero_matrix
 
 
+@pytest.mark.slow
 def test_the_penalty_function_and_its_derivatives_transcribed() -> None:
     made, (x, y) = Derivatives(TWO), (TWO.x, TWO.y)
     assert len(made.w) == 3

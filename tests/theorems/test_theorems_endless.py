@@ -79,6 +79,7 @@ def test_a_loop_that_is_not_seen_to_end_is_undecided() -> None:
     assert not path_defects(quadratic, INPUTS, RANGES)
 
 
+@pytest.mark.slow
 @pytest.mark.seeded
 def test_no_loop_that_ends_is_called_endless() -> None:
     """Random counters: brute force over many passes never leaves a loop that is called endless."""

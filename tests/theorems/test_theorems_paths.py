@@ -459,11 +459,13 @@ def program(text: str) -> Program:
     return read_program(textwrap.dedent(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RIGHT)
 def test_nothing_is_said_of_right_algorithms(name: str) -> None:
     assert path_defects(program(RIGHT[name]), INPUTS, RANGES) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEFECTIVE)
 def test_planted_defects_are_found(name: str) -> None:
     found = path_defects(program(DEFECTIVE[name]), INPUTS, RANGES)
@@ -519,6 +521,7 @@ FAR: dict[str, str] = {
 """Right as long as no number comes near to c."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("c", [3, 9, 15, 20, 30])
 @pytest.mark.parametrize("name", FAR)
 def test_letters_come_near_to_the_numbers_of_the_text(name: str, c: int) -> None:

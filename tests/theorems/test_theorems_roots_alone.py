@@ -189,6 +189,7 @@ def reads(folder: Path, text: str) -> str:
     return ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value", "fits"),
     [

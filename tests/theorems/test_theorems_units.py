@@ -28,6 +28,7 @@ def check(*sides: str, fixed: dict[str, int] | None = None) -> list[str]:
     return [m.kind for m in table.relation(*(parse(side) for side in sides))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "kinds"),
     [

@@ -26,6 +26,7 @@ def least(f: str, ends: tuple[Any, Any] | None, two: bool = False) -> Any:
     return Truth(problem).phi_min()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("two", [False, True])
 @pytest.mark.parametrize(
     ("f", "ends"),
@@ -50,6 +51,7 @@ def test_what_no_point_has_is_not_called_attained(f: str, ends: Any, two: bool) 
     assert found.attained is not True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("f", "ends"),
     [
@@ -134,6 +136,7 @@ def test_sums_over_data_show_it_in_their_gradients() -> None:
         assert function.continuous([box, box]).tolist() == [wanted]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("f", "ends", "least_value"),
     [

@@ -175,6 +175,7 @@ def test_the_ends_of_a_taylor_box_are_rounded_outward() -> None:
     assert total[0] == np.nextafter(-1.0, -INF)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bend", [-3.0, -1e-3, 0.0, 1e-3, 0.5, 2.0, 40.0])
 def test_parabolas_over_a_grid_of_slopes_and_sides(bend: float) -> None:
     """Against fractions: below, by the margin said and (vertices of wide slopes apart) not by more."""

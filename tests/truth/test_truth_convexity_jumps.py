@@ -12,6 +12,7 @@ from bilevel_verify.errors import BilevelVerifyError
 pytestmark = pytest.mark.fast
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feasible", [None, bv.Box([-1], [1])])
 @pytest.mark.parametrize(
     "g",

@@ -106,6 +106,7 @@ def rational_definite(matrix: Any) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 4])
 def test_what_is_called_definite_is_definite_in_fractions(d: int) -> None:
     rng = np.random.default_rng(d)

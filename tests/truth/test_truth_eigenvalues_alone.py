@@ -30,6 +30,7 @@ def exactly_at_most(value: float, a: Fraction, b: Fraction, c: Fraction) -> bool
     return p >= 0 and r >= 0 and p * r >= b * b
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 1e-3, 1e100, 1e-170, 1e-200, 1e-290])
 def test_two_by_two_boxes_hold_every_corner(scale: float) -> None:
     """All boxes with small entries, in fractions: no corner lies below the bound, also where squares underflow."""

@@ -219,6 +219,7 @@ def test_unknown_distances_test_nothing(monkeypatch: pytest.MonkeyPatch) -> None
         error_bound.check_error_bound(simple, 100.0, 2, np.array([[0.5]]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [4, 10, 16, 20, 24])
 def test_small_curvatures_are_not_lost_beside_large_ones(power: int) -> None:
     found = by_hoffman(f"x1**2/10**{power} + x2**2", bv.Box((-1, -1), (1, 1)))

@@ -56,6 +56,7 @@ ROWS = [[1, 0, 0], [0, 2, 1], [1, 1, 1], [3, -1, 0]]
 NORMALS = [[1, 2, 0], [0, 1, -1], [1, 0, 4], [-1, 1, 1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("equations", [[], [[1, 1, 0]], [[0, 0, 5]], [[1, 0, -1], [0, 1, 1]]])
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_the_constant_is_that_of_the_definition(rows: int, equations: Any) -> None:

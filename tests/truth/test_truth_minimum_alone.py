@@ -67,6 +67,7 @@ def after(search: Search) -> dict[str, Any]:
             "best": tuple(search.best), "count": search.count, "lower": search.lower}  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [1, 2, 3, 4, 7, 12, 29, 60, 150, 400])
 @pytest.mark.parametrize(
     ("settings", "low", "high"),

@@ -86,6 +86,7 @@ def test_flat_functions_are_not_converged() -> None:
     assert abs(quartic.y[0, 0]) < 1e-2
 
 
+@pytest.mark.slow
 def test_a_row_that_is_no_number_does_not_spoil_its_neighbours() -> None:
     local = newton.local_of(function("(y1-x1)**2/2 + log(y1+1)/10"))
     found = newton.minimise(local, column(1.0, 1.0, 2.0), column(1.0, -5.0, 2.0))

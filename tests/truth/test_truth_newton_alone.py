@@ -108,6 +108,7 @@ def quartic(x: float, y: float) -> tuple[float, float, float]:
     return t * t * t * t, 4 * t * t * t, 12 * t * t
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranges", [None, (-6.0, 9.0), (0.0, 3.0)])
 @pytest.mark.parametrize("function", [valley, wells, barrier, bowl, quartic])
 def test_a_batch_is_its_rows_one_by_one(function: Scalar, ranges: tuple[float, float] | None) -> None:

@@ -25,6 +25,7 @@ def value(quadratic: Quadratic, point: tuple[Fraction, ...]) -> Fraction:
     return double / 2 + sum((a * b for a, b in zip(quadratic.q, point)), F(0)) + quadratic.c
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expression",
     [

@@ -31,6 +31,7 @@ def holds(enclosure: Any, true: Fraction) -> bool:
     return Fraction(enclosure.lower) <= true <= Fraction(enclosure.upper)
 
 
+@pytest.mark.slow
 @pytest.mark.seeded
 @pytest.mark.parametrize("scale", [1, 10**6, 10**18])
 def test_the_least_value_of_a_line_is_enclosed(scale: int) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from operator import add, mul
+from operator import add, mod, mul
 from typing import Any
 
 import numpy as np
@@ -145,10 +145,6 @@ class Expressions:
     def negated(self, value: Value) -> Value:
         self.operand(value)
         return -value
-
-    def remainder(self, left: Value, right: Value) -> Value:
-        one, other = pair(self.field, *self.numbers("'%'", left, right))
-        return one % other
 
     def letter(self, name: str) -> Value:
         if name in self.letters:
@@ -397,7 +393,7 @@ EVALUATED: Mapping[type[tree.Node], Callable[[Expressions, Any], Value]] = {
     tree.Divide: lambda of, node: of.divide(of.value(node.numerator), of.value(node.denominator)),
     tree.Power: lambda of, node: of.power(of.value(node.base), of.value(node.exponent)),
     tree.Negate: lambda of, node: of.negated(of.value(node.operand)),
-    tree.Modulo: lambda of, node: of.remainder(of.value(node.left), of.value(node.right)),
+    tree.Modulo: lambda of, node: mod(*pair(of.field, *of.numbers("'%'", of.value(node.left), of.value(node.right)))),
     tree.MatrixMultiply: lambda of, node: of.product(of.value(node.left), of.value(node.right)),
     tree.Conditional: lambda of, node: of.value(node.yes if of.test(node.test) else node.no),
 }

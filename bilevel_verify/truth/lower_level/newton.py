@@ -144,9 +144,7 @@ def _minimise_chunk(
     Y = np.array(Y0, dtype=float)
     n = len(Y)
     value, gradient, matrix = local(X, Y, rows)
-    residual = _norms(gradient)
-    best_y, best = Y.copy(), np.where(np.isfinite(residual), residual, np.inf)
-    best_matrix = matrix.copy()
+    best_y, best, best_matrix = Y.copy(), _or_infinity(_norms(gradient)), matrix.copy()
     active = np.flatnonzero(_usable(gradient, matrix))
     value, gradient, matrix = value[active], gradient[active], matrix[active]
     stalls = np.zeros(n, dtype=int)
@@ -166,8 +164,7 @@ def _minimise_chunk(
             trial, new, good = tried.points, tried.found, tried.good
         Y[active] = trial
         value, gradient, matrix = new
-        residual = _norms(gradient)
-        residual = np.where(np.isfinite(residual), residual, np.inf)
+        residual = _or_infinity(_norms(gradient))
         better = residual < best[active]
         halved = residual <= 0.5 * best[active]
         chosen = active[better]
@@ -286,6 +283,10 @@ def _smallest_eigenvalue(matrix: FloatArray) -> FloatArray:
     clean = np.where(np.isfinite(matrix), matrix, 0.0)
     lowest = clean[:, 0, 0] if matrix.shape[1] == 1 else np.linalg.eigvalsh(clean)[:, 0]
     return np.asarray(np.where(np.isfinite(matrix).all(axis=(1, 2)), lowest, -np.inf))
+
+
+def _or_infinity(values: FloatArray) -> FloatArray:
+    return np.where(np.isfinite(values), values, np.inf)
 
 
 def _norms(rows: FloatArray) -> FloatArray:
