@@ -1,6 +1,6 @@
 """Plant slips in the code on which verdicts stand, and count how many the tests notice.
 
-    python tests/mutation/run.py --sample 75 --modules 25 --fast --seed today --jobs 2 --accuse
+    python tests/mutation/run.py --sample 48 --modules 16 --fast --seed today --jobs 2 --accuse
     python tests/mutation/run.py --room intervals --json intervals.jsonl
     python tests/mutation/run.py --module bilevel_verify/truth/minimum/minimum.py
     python tests/mutation/run.py --slips
