@@ -7,14 +7,19 @@ far it came.
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import signal
 import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from types import FrameType
 
 from bilevel_verify.errors import InputError
+
+SOON = 0.001
+"""Seconds after which the clock strikes again where it came at a time at which nothing can be broken off."""
 
 
 class TimeOver(KeyboardInterrupt):
@@ -47,12 +52,13 @@ class TimeLimit:
 
     Attributes
     ----------
-    seconds : None for as long as it takes. ``over`` : whether they are.
+    seconds : None for as long as it takes. ``over`` : whether they are. ``again`` : as in :func:`time_limit`.
     """
 
     seconds: float | None = None
     over: bool = False
     breaking: bool = False
+    again: float = 0.0
 
     @contextlib.contextmanager
     def broken_off(self) -> Iterator[None]:
@@ -75,10 +81,20 @@ class TimeLimit:
         """How the end of the time is named."""
         return f"the {self.seconds or 0.0:g} s asked for were over"
 
-    def _struck(self, *_: object) -> None:
+    def _struck(self, _: int, frame: FrameType | None) -> None:
         self.over = True
-        if self.breaking:
+        if self.breaking and _is_collecting(frame):  # what is raised there is lost
+            signal.setitimer(signal.ITIMER_REAL, SOON, self.again)
+        elif self.breaking:
             raise TimeOver
+
+
+def _is_collecting(frame: FrameType | None) -> bool:
+    """Whether a function that garbage collection calls is running."""
+    codes = [getattr(function, "__code__", None) for function in gc.callbacks]
+    while frame is not None and frame.f_code not in codes:
+        frame = frame.f_back
+    return frame is not None
 
 
 def has_timer() -> bool:
@@ -94,7 +110,7 @@ def time_limit(seconds: float | None, again: float = 0.0) -> Iterator[TimeLimit]
     ----------
     again : after so many seconds more it strikes once more, and so on: for work that tells what it has and goes on.
     """
-    limit = TimeLimit(seconds)
+    limit = TimeLimit(seconds, again=again)
     if not seconds or not has_timer():
         yield limit
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 import time
@@ -200,3 +201,27 @@ def test_an_outer_timer_goes_on() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_a_strike_while_garbage_is_collected_is_not_lost() -> None:
+    struck: list[str] = []
+
+    def strikes(phase: str, _: object) -> None:
+        if not struck:
+            struck.append(phase)
+            signal.raise_signal(signal.SIGALRM)
+
+    def broken_off() -> None:
+        until = time.monotonic() + 5
+        with time_limit(LONG) as limit, limit.broken_off():
+            gc.collect()
+            while time.monotonic() < until:
+                pass
+
+    gc.callbacks.append(strikes)
+    try:
+        with pytest.raises(TimeOver):
+            broken_off()
+    finally:
+        gc.callbacks.remove(strikes)
+    assert struck
