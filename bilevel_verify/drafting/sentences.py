@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bilevel_verify.drafting.document import Formula, Unit, Words, plain_words
+from bilevel_verify.drafting.listings.lines import HOLE as HOLE
 
-HOLE = "\x01"
-"""Stands for a formula among words."""
 ENDS = re.compile(r"[.!?](?=\s+[A-Z\x01(]|\s*\Z)|\n[ \t]*\n")
 STANDING = (
     r"(?:throughout(?:,| (?:this|the|our) (?:paper|section|appendix|note|text|article|work|sequel|proofs?)\b)"

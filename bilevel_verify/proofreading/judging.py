@@ -43,7 +43,7 @@ from bilevel_verify.proofreading.promises.supposed import supposed_joints
 from bilevel_verify.proofreading.promises.together import together_joints
 from bilevel_verify.proofreading.source import Paper
 from bilevel_verify.proofreading.words.amounts import amount_joints
-from bilevel_verify.proofreading.words.cited import placed_joints
+from bilevel_verify.proofreading.words.cited import item_joints
 from bilevel_verify.proofreading.words.constants import spoken_joints
 from bilevel_verify.proofreading.words.instanced import instanced_joints
 from bilevel_verify.proofreading.words.plausible import plausible_joints
@@ -57,7 +57,7 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     distinction_joints, exchanged_joints, independence_joints, added_joints, conclusion_joints, factor_joints,
     promised_order_joints, plausible_joints, spoken_joints, amount_joints, count_joints,
     contrary_joints, induction_joints, put_in_joints, worked_joints, part_joints, enumerated_joints, ranged_joints,
-    column_joints, sampled_joints, placed_joints, line_joints, recurrence_joints, in_place_joints,
+    column_joints, sampled_joints, item_joints, line_joints, recurrence_joints, in_place_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from bilevel_verify.drafting.listings.lines import HOLE as HOLE
 from bilevel_verify.drafting.listings.lines import Listing
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
@@ -175,6 +176,12 @@ class Paper:
         return found
 
 
+def values_in(formulas: Iterable[Sentence]) -> dict[str, tree.Node]:
+    """Letters that stand alone on the left of an equation, with its right side."""
+    equations = (e for s in formulas for c in s.chains() if (e := c.equation) is not None)
+    return {e[0].name: e[1] for e in equations if isinstance(e[0], tree.Letter)}
+
+
 def _given_together(sentence: Sentence, chain: Statement) -> Iterator[str]:
     """Sequences that are listed, ``a_1, \\dots, a_m``, or that are given as pairs, ``(x_i, y_i)``."""
     first = chain.members[0]
@@ -241,7 +248,7 @@ def _passage(draft: Draft, unit: Unit, sentences: list[Sentence]) -> Passage:
     from bilevel_verify.drafting.document import Words, plain_words, slug
     from bilevel_verify.drafting.latex_source import numbers_for
 
-    words = " ".join(p.text if isinstance(p, Words) else "\x01" for p in unit.parts)
+    words = " ".join(p.text if isinstance(p, Words) else HOLE for p in unit.parts)
     plain = plain_words(numbers_for(words, draft.document.labels))
     return Passage(
         slug(unit.name) if unit.name else "", unit.kind, unit.name or unit.title, plain, unit.of, tuple(sentences)

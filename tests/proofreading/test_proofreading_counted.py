@@ -26,7 +26,7 @@ from bilevel_verify.proofreading.promises.introduced import introduction_defects
 from bilevel_verify.proofreading.promises.put_in import put_in_joints
 from bilevel_verify.proofreading.promises.supposed import supposed_joints
 from bilevel_verify.proofreading.source import Paper
-from bilevel_verify.proofreading.words.cited import placed_joints
+from bilevel_verify.proofreading.words.cited import item_joints
 
 HERE = Path(__file__).parent
 Rule = Callable[[Paper, Draft], Iterator[object]]
@@ -41,7 +41,7 @@ def _alone(rule: Callable[[Paper], Iterator[object]]) -> Rule:
 
 
 PARTS, CASES, RANGES, COLUMNS = map(_alone, (part_joints, enumerated_joints, ranged_joints, column_joints))
-SAMPLES, PLACES, ENDS, CLOSED = map(_alone, (sampled_joints, placed_joints, end_defects, closed_form_defects))
+SAMPLES, PLACES, ENDS, CLOSED = map(_alone, (sampled_joints, item_joints, end_defects, closed_form_defects))
 COUNTS, PUT_IN, INTRODUCED = map(_alone, (count_joints, put_in_joints, introduction_defects))
 RECURRENCES, LINES, IN_PLACE = map(_alone, (recurrence_joints, line_joints, in_place_joints))
 

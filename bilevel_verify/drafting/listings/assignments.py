@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from bilevel_verify.drafting.listings.lines import Line, NotUnderstood, Told, chain_of
-from bilevel_verify.drafting.listings.obtained import MARK, obtained
+from bilevel_verify.drafting.listings.lines import HOLE, Line, NotUnderstood, Told, chain_of
+from bilevel_verify.drafting.listings.obtained import obtained
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import algorithm as script
 
@@ -158,7 +158,7 @@ def line_assignments(line: Line) -> list[script.Statement]:
         if not made and SOLVES.search(told):
             made = _solved(part, line)
         also = also or bool(made)
-        said += f" {MARK}"
+        said += f" {HOLE}"
         (first if drawn or behind else then).extend(made)
     return _in_order(first, then)
 

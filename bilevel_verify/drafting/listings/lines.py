@@ -12,6 +12,8 @@ from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement, read_latex
 
+HOLE = "\x01"
+"""Stands for a formula among words."""
 COMMANDS = (
     "State|Statex|ForAll|ForEach|For|While|If|ElsIf|ElseIf|Else|EndForAll|EndFor|EndWhile|EndIf|Repeat|Until|Return"
     "|Require|Ensure|Input|Output|KwIn|KwOut|KwData|KwResult"
@@ -102,7 +104,7 @@ class Line:
     @property
     def words(self) -> str:
         """The words of the line, formulas as a sign."""
-        return " ".join(p if isinstance(p, str) else "\x01" for p in self.parts)
+        return " ".join(p if isinstance(p, str) else HOLE for p in self.parts)
 
     @property
     def formulas(self) -> list[Told]:

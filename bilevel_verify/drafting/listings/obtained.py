@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-MARK = "\x01"
-"""A formula among the words of a line."""
+from bilevel_verify.drafting.listings.lines import HOLE
+
 NO_SOURCE = (
     r"(?:(?!(?:of|at|from|along|in|using|by|through|on|around|near|to|under|over|against|between|via|into|onto|until"
-    r"|until|after|before|with|for|that|where|if|when|while|is|are|than|as|since|because|not)\b)[^\W\d_][\w'’-]*(?:,?\s+|\Z))*"
+    r"|after|before|with|for|that|where|if|when|while|is|are|than|as|since|because|not)\b)[^\W\d_][\w'’-]*(?:,?\s+|\Z))*"
 )
 """Words without one behind which stands what a line makes something *from*: ``of``, ``at``, ``along``."""
 MAKES = (
@@ -29,13 +29,13 @@ NAMED = re.compile(
 )
 VALUES = r"(?:eigen)?values?|residuals?|multipliers?|norms?|errors?|gaps?"
 BESIDE = re.compile(
-    rf"\b(?:{MAKES}|{ASKS})\b[^.;]*(?:\band|,|\bfor|\bwith|{MARK})\s*(?:(?:(?:to|for)\s+)?"
+    rf"\b(?:{MAKES}|{ASKS})\b[^.;]*(?:\band|,|\bfor|\bwith|{HOLE})\s*(?:(?:(?:to|for)\s+)?"
     rf"(?:its|their|the corresponding|corresponding|associated)\s"
     rf"|(?<=and)\s+(?:(?:from|with) (?:it|them)\s+)?{ITS}|(?<=,)\s+{ITS}"
     rf"|(?<=with)\s+(?:(?:small|larg)est\s+)?(?:{VALUES})\s)\s*{NO_SOURCE}\Z",
     re.I,
 )
-LISTED = re.compile(rf"{MARK}\s*(?:,|,?\s*and)\s*{NO_SOURCE}\Z", re.I)
+LISTED = re.compile(rf"{HOLE}\s*(?:,|,?\s*and)\s*{NO_SOURCE}\Z", re.I)
 LET = re.compile(r"\blet\b[^.;]*(?:,|\band)\s*\Z", re.I)
 """One more of what the formula before it is one of."""
 IS_MADE = re.compile(
@@ -49,8 +49,8 @@ IS_MADE = re.compile(
 def obtained(before: str, after: str, also: bool) -> bool:
     """Whether a formula names something that its line makes.
 
-    ``before`` are the words of the line up to it, formulas as a mark, ``after`` those behind it; ``also``: whether the
-    formula before it does.
+    ``before`` are the words of the line up to it, with holes for formulas, ``after`` those behind it; ``also``: whether
+    the formula before it does.
     """
     clause = re.split(r"[.;:](?=\s)", f"{before} ")[-1]
     if IS_MADE.search(after):

@@ -37,9 +37,8 @@ IN_ONE_PASS = re.compile(
     r"(?: of Algorithm (?P<name>[\w:-]+))?"
     rf"\s+(?:{CALLS}|costs)(?:(?P<most> at most)?| [^.;]*\band)\s*\Z"
 )
-OF_A_PART = re.compile(
-    r"\b(?:each|every|one|per|an?)\s+(?:\w+ )?(?:iteration|epoch|stage|pass|step|round|call)\b[^.]*\Z", re.I
-)
+A_PART = r"\b(?:each|every|one|per|an?)\s+(?:\w+ )?(?:iteration|epoch|stage|pass|step|round|call)\b"
+OF_A_PART = re.compile(rf"{A_PART}[^.]*\Z", re.I)
 """What is counted is no whole run."""
 OF = re.compile(
     r"\s*(?:evaluations? of |values? of )?(?:the )?(?P<what>gradients?|Hessians?|values?)(?: of)?\s*(?P<named>\x01)?"
@@ -151,16 +150,10 @@ def _readings(
     NoCount : the number cannot be told in one of them.
     """
     values = frozenset({asked.name} if asked.order == 0 and asked.name else ())
-    found = []
-    for expanded in (False, True):
-        counts = calls(program, paper, values, sums.sizes if expanded else None)
-        if not expanded and not asked.components:
-            found.append((_summed(counts, asked, paper, {}), counts))
-        if expanded:
-            full = {name: polynomial(size) for name, size in sums.components.items()}
-            ways: list[dict[str, Polynomial]] = [full] if asked.components else [{}, full]
-            found += [(_summed(counts, asked, paper, way), counts) for way in ways]
-    return found
+    once, each = calls(program, paper, values), calls(program, paper, values, sums.sizes)
+    full = {name: polynomial(size) for name, size in sums.components.items()}
+    ways: list[tuple[dict[str, Polynomial], dict[str, Polynomial]]] = [(once, {}), (each, {}), (each, full)]
+    return [(_summed(counts, asked, paper, way), counts) for counts, way in ways[2 if asked.components else 0 :]]
 
 
 def one_pass(program: script.Program, which: str) -> script.Program:

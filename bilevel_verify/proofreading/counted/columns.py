@@ -11,7 +11,7 @@ from bilevel_verify.proofreading.algorithms.polynomials import NoCount, Polynomi
 from bilevel_verify.proofreading.counted.tables import MATH, Table, read_cell, tables_of
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.proofreading.source import Paper
 
 PER = re.compile(r"\b(?:per|each|every|one) (?:\w+ )?(?:iteration|step|epoch|pass|round|stage)\b", re.I)
 TOTAL = re.compile(r"\b(?:total|in all|altogether|overall)\b", re.I)
@@ -23,14 +23,10 @@ def column_joints(paper: Paper) -> Iterator[Judged]:
         yield from _totals(paper, table)
 
 
-def _cell(paper: Paper, text: str) -> Sentence | None:
-    """The only formula of a cell."""
-    found = MATH.fullmatch(text.strip())
-    return read_cell(paper, found[1]) if found is not None else None
-
-
 def _count(paper: Paper, text: str) -> Polynomial | None:
-    sentence = _cell(paper, text)
+    """The number that a cell is."""
+    found = MATH.fullmatch(text.strip())
+    sentence = read_cell(paper, found[1]) if found is not None else None
     nodes = list(sentence.nodes()) if sentence is not None else []
     try:
         return polynomial(nodes[0]) if len(nodes) == 1 else None
@@ -58,7 +54,9 @@ def _totals(paper: Paper, table: Table) -> Iterator[Judged]:
         if all_ != times(one, letters) and not counted - Counter(next(iter(all_))):
             place = f"Table {table.number}, row {' '.join(row[0].split())}, column {heads[total[0]]}"
             title = f"{shown(one)} in each pass are {shown(times(one, letters))} in total, and not {shown(all_)}"
-            yield _told(place, "the row and the number of passes of the other rows", title, row[total[0]], ())
+            defect = Defect("table", place, title, "changes a constant or a rate", row[total[0]].strip("$ "))
+            joint = "the row and the number of passes of the other rows"
+            yield Judged("table", place, joint, "refuted", title, defect)
 
 
 def _quotient(whole: Polynomial, part: Polynomial) -> tuple[str, ...] | None:
@@ -66,8 +64,3 @@ def _quotient(whole: Polynomial, part: Polynomial) -> tuple[str, ...] | None:
     ((all_, number),), ((one, other),) = whole.items(), part.items()
     left = Counter(all_) - Counter(one)
     return tuple(sorted(left.elements())) if number == other and not Counter(one) - Counter(all_) else None
-
-
-def _told(place: str, joint: str, title: str, latex: str, evidence: tuple[str, ...]) -> Judged:
-    defect = Defect("table", place, title, "changes a constant or a rate", latex.strip("$ "), evidence)
-    return Judged("table", place, joint, "refuted", title, defect)

@@ -22,7 +22,7 @@ from bilevel_verify.proofreading.joints.orders import Order, agrees, orders_in
 from bilevel_verify.proofreading.joints.ties import letters_of, rewritten, ties_of
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.promises.said import lettered
-from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import Paper, Passage, Sentence, values_in
 from bilevel_verify.theorems.rewrite import substitute
 
 UNIT = re.compile(r"\s*(?P<noun>(?:gradient|step|sample|iteration|epoch|restart|round)s?)\b", re.I)
@@ -103,9 +103,8 @@ def _of_value(paper: Paper, sentence: Sentence, home: Passage) -> Iterator[Judge
     unit = UNIT.match(sentence.after)
     if unit is None or not list(orders_in(sentence)):
         return
-    values = {e[0].name: e[1] for s in home.formulas for c in s.chains()
-              if (e := c.equation) is not None and isinstance(e[0], tree.Letter)}  # fmt: skip
-    values = {n: v.arguments[0] if isinstance(v, tree.Call) and v.function == "ceil" else v for n, v in values.items()}
+    values = {n: v.arguments[0] if isinstance(v, tree.Call) and v.function == "ceil" else v
+              for n, v in values_in(home.formulas).items()}  # fmt: skip
     sources = []
     for other in home.formulas:
         same, nodes = UNIT.match(other.after), list(other.nodes())

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from bilevel_verify.language import tree
+from bilevel_verify.proofreading.algorithms.counting import A_PART
 from bilevel_verify.proofreading.algorithms.polynomials import NoCount, Polynomial, plus, polynomial, shown, times
 from bilevel_verify.proofreading.counted.numerals import NUMERAL, WORDS, count_in, length_of, passes_of, span_of
 from bilevel_verify.proofreading.defect import Defect
@@ -20,7 +21,7 @@ from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.names.closed_forms import value_at
 from bilevel_verify.proofreading.promises.said import supposed_in
-from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.proofreading.source import Paper, Sentence, values_in
 from bilevel_verify.theorems.rewrite import substitute
 
 CALLS = r"(?:evaluates?|uses?|needs?|computes?|takes?|makes?|calls?|costs?|requires?|draws?|performs?)"
@@ -44,9 +45,7 @@ OBJECT = rf"(?: (?:in|for|at|with|to|of|from)(?: [a-z-]+){{0,4}}(?: {HOLE})?)"
 PART = re.compile(
     rf"{NUMBER}(?P<noun>(?: (?!in\b|for\b|at\b|per\b|of\b|from\b|with\b|to\b)[a-z-]+){{0,4}})(?:{EACH}|{OBJECT})? ?"
 )
-OF_A_PART = re.compile(
-    r"\b(?:each|every|one|per|an?)\s+(?:\w+ )?(?:iteration|epoch|stage|pass|step|round|call)\b", re.I
-)
+OF_A_PART = re.compile(A_PART, re.I)
 LISTED = re.compile(rf"\bthe (?P<number>{HOLE})(?: [a-z-]+){{1,3}} (?P<list>{HOLE})")
 SIZES = (3, 4, 7)
 BETWEEN = re.compile(r",? and |, ")
@@ -142,8 +141,7 @@ def _judged(clause: Clause, total: Sentence, parts: Polynomial) -> Iterator[Judg
 def _members(paper: Paper, clause: Clause, total: Sentence) -> Iterator[Judged]:
     """``n + 2(m-1) = 3n - 2`` in the proof of a statement with ``m = n``."""
     home = paper.stated.get(clause.passage.of) if clause.passage.kind == "proof" else None
-    equations = [c.equation for s in (supposed_in(home) if home is not None else ()) for c in s.chains()]
-    given = {e[0].name: e[1] for e in equations if e is not None and isinstance(e[0], tree.Letter)}
+    given = values_in(supposed_in(home)) if home is not None else {}
     (chain,) = total.chains()
     try:
         counts = [polynomial(substitute(member, given)) for member in chain.members]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bilevel_verify.proofreading.joints.citations import ELSEWHERE, KINDS, TWICE
+from bilevel_verify.proofreading.source import HOLE as HOLE
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 
-HOLE = "\x01"
 ENDS = re.compile(r"[.!?](?=\s+[A-Z\x01(“\"]|\s*\Z)|\n[ \t]*\n")
 ITEM = r"(?:[A-Z]\.?)?\d+(?:\.\d+)*"
 NEXT = re.compile(r"\s*[A-Z][a-z]")

@@ -78,6 +78,8 @@ def value_at(node: tree.Node, values: Mapping[str, Fraction]) -> Fraction | None
 
 
 def _far(one: Fraction | float, other: Fraction | float) -> bool:
+    if isinstance(one, Fraction) and isinstance(other, Fraction):
+        return one != other
     return abs(float(one) - float(other)) > CLOSE * (abs(float(one)) + abs(float(other)))
 
 

@@ -13,10 +13,9 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.decorations import cores
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
-from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import HOLE, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
-HOLE = "\x01"
 FOR = re.compile(r"\s*for(?: all| every| any| each)?\s*")
 RUNS = ("sum", "prod", "min", "max", "argmin", "argmax", "family")
 

@@ -21,13 +21,13 @@ from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.promises.said import last_side
-from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import PROMISED, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 IN_PLACE = re.compile(
-    r"\b(?:[Uu]s(?:e|ing)|[Aa]pply(?:ing)?|[Bb]y|[Ff]rom) (?P<name>(?:Lemma|Theorem|Proposition|Corollary)"
-    r" (?:[A-Z]\.?)?\d+(?:\.\d+)*) with (?P<value>\x01) (?:in place of|instead of) (?P<letter>\x01)"
+    rf"\b(?:[Uu]s(?:e|ing)|[Aa]pply(?:ing)?|[Bb]y|[Ff]rom) (?P<name>{PROMISED})"
+    r" with (?P<value>\x01) (?:in place of|instead of) (?P<letter>\x01)"
 )
 COUNTS = re.compile(r"[i-nKMNST](?:_v)?")
 """Letters of whole numbers."""

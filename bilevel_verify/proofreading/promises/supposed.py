@@ -36,7 +36,7 @@ from bilevel_verify.proofreading.promises.said import (
     said_of,
     supposed_in,
 )
-from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import Paper, Passage, Sentence, values_in
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
@@ -199,9 +199,7 @@ def _of_proof(paper: Paper, said: Said, home: Passage, parts: list[Clause]) -> I
 
 def _assigned(paper: Paper) -> set[str]:
     """Letters to which a line of an algorithm gives a value."""
-    lines = [s for p in paper.passages if p.kind == "algorithm" for s in p.formulas]
-    equations = [e for s in lines for c in s.chains() if (e := c.equation) is not None]
-    return {e[0].name for e in equations if isinstance(e[0], tree.Letter)}
+    return {*values_in(s for p in paper.passages if p.kind == "algorithm" for s in p.formulas)}
 
 
 def _tests(paper: Paper) -> set[frozenset[tree.Node]]:
@@ -249,8 +247,7 @@ def _is_accurate(relation: tree.Compare) -> bool:
 
 def _promised(home: Passage, relation: tree.Compare) -> bool:
     """Whether the statement's own promise gives a letter its value: ``S = ceil(log(c/eps)) epochs suffice``."""
-    given = (chain.equation for s in home.formulas for chain in s.chains())
-    return any(e is not None and isinstance(e[0], tree.Letter) and e[0].name in tree.letters(relation) for e in given)
+    return not tree.letters(relation).isdisjoint(values_in(home.formulas))
 
 
 def _are_numbers(said: Said, relation: tree.Compare) -> bool:

@@ -3,42 +3,46 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import PROMISED, Paper, Passage, Sentence
 
-KINDS = r"(?:Lemma|Theorem|Proposition|Corollary)"
 ITEM = re.compile(r"\((?P<item>[ivx]{1,4}|[a-h])\)")
-BY_ITEM = re.compile(rf"\bBy (?P<name>{KINDS} (?:[A-Z]\.?)?\d+(?:\.\d+)*) ?\((?P<item>[ivx]{{1,4}}|[a-h])\) ?, ?\x01")
+BY_ITEM = re.compile(rf"\bBy (?P<name>{PROMISED}) ?\((?P<item>[ivx]{{1,4}}|[a-h])\) ?, ?\x01")
 PLAIN = frozenset(("norm", "norm_2", "inner", "abs", "sqrt", "sum", "min", "max", "expectation", "log", "exp", "E"))
 """Functions that say nothing of what a relation is about."""
 
 
-def placed_joints(paper: Paper) -> Iterator[Judged]:
-    """The citations of every proof."""
+def item_joints(paper: Paper) -> Iterator[Judged]:
+    """Every sentence that begins with a citation of an item."""
     for clause in clauses(paper):
-        yield from _items(paper, clause)
+        found = BY_ITEM.search(clause.words)
+        home = paper.stated.get(found["name"]) if found is not None else None
+        items = _items_of(home) if home is not None else {}
+        if found is not None and found["item"] in items:
+            sentence = clause.formulas[clause.words[: found.end()].count(HOLE) - 1]
+            yield from _judged(clause, f"{found['name']}({found['item']})", items, items[found["item"]], sentence)
 
 
-def _items(paper: Paper, clause: Clause) -> Iterator[Judged]:
-    found = BY_ITEM.search(clause.words)
-    home = paper.stated.get(found["name"]) if found else None
-    items = _items_of(home) if home is not None else {}
-    if found is None or home is None or found["item"] not in items:
-        return
-    sentence = clause.formulas[clause.words[: found.end()].count(HOLE) - 1]
-    about, cited = _about([sentence]), _about(items[found["item"]])
-    fits = [item for item, formulas in items.items() if about <= _about(formulas)]
+def _judged(
+    clause: Clause, name: str, items: Mapping[str, list[Sentence]], item: list[Sentence], sentence: Sentence
+) -> Iterator[Judged]:
+    about, cited = _about([sentence]), _about(item)
+    fits = [one for one, formulas in items.items() if about <= _about(formulas)]
     if about and cited and not about & cited and len(fits) == 1:
-        said = ", ".join(sorted(cited))
-        title = f"{home.name}({found['item']}) is cited for {to_text_of(sentence)}, and is about {said}"
+        title = (
+            f"{name} is cited for {to_text_of(sentence)}, and is about {', '.join(sorted(cited))}; "
+            f"({fits[0]}) has {', '.join(sorted(about))}"
+        )
         evidence = tuple(f"({fits[0]}): {to_text_of(s)}" for s in items[fits[0]])
-        yield _told(clause, f"{title}; ({fits[0]}) has {', '.join(sorted(about))}", evidence)
+        at = clause.formulas[0]
+        defect = Defect("citation", at.place, title, "wording", at.latex, evidence, unit=clause.passage.id)
+        yield Judged("citation", at.place, "a citation and its place", "refuted", title, defect)
 
 
 def _items_of(home: Passage) -> dict[str, list[Sentence]]:
@@ -57,10 +61,3 @@ def _about(formulas: list[Sentence]) -> set[str]:
     if any(not s.read.statements for s in formulas):
         return set()
     return {f for s in formulas for node in s.nodes() for f in tree.functions(node)} - PLAIN
-
-
-def _told(clause: Clause, title: str, evidence: tuple[str, ...]) -> Judged:
-    place = clause.formulas[0].place if clause.formulas else f"proof of {clause.passage.of}"
-    latex = clause.formulas[0].latex if clause.formulas else ""
-    defect = Defect("citation", place, title, "wording", latex, evidence, unit=clause.passage.id)
-    return Judged("citation", place, "a citation and its place", "refuted", title, defect)

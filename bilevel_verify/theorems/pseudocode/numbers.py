@@ -133,7 +133,8 @@ def norm(field: Field, value: Value) -> Number:
     if not is_array(value):
         return abs(value)
     if value.dtype != object:
-        return math.sqrt(value.dot(value)) if value.ndim == 1 else float(np.linalg.norm(value, 2))  # the same number
+        plain = value.ndim == 1 and value.dtype == float
+        return math.sqrt(value.dot(value)) if plain else float(np.linalg.norm(value, 2))  # the same, without questions
     if value.ndim != 1:
         raise ValueError("the spectral norm is available in double precision only")
     return field.function("sqrt", sum((v * v for v in value), field.number(0)))
