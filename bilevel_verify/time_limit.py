@@ -7,9 +7,9 @@ far it came.
 from __future__ import annotations
 
 import contextlib
-import gc
 import math
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -81,20 +81,27 @@ class TimeLimit:
         """How the end of the time is named."""
         return f"the {self.seconds or 0.0:g} s asked for were over"
 
-    def _struck(self, _: int, frame: FrameType | None) -> None:
+    def _struck(self, _: int, __: FrameType | None) -> None:
         self.over = True
-        if self.breaking and _is_collecting(frame):  # what is raised there is lost
-            signal.setitimer(signal.ITIMER_REAL, SOON, self.again)
-        elif self.breaking:
+        if self.breaking:
             raise TimeOver
 
+    @contextlib.contextmanager
+    def _strikes_again_where_lost(self) -> Iterator[None]:
+        """What is raised while an object is finalised is lost: its end, a weak reference's, garbage collection."""
+        before = sys.unraisablehook
 
-def _is_collecting(frame: FrameType | None) -> bool:
-    """Whether a function that garbage collection calls is running."""
-    codes = [getattr(function, "__code__", None) for function in gc.callbacks]
-    while frame is not None and frame.f_code not in codes:
-        frame = frame.f_back
-    return frame is not None
+        def lost(what: sys.UnraisableHookArgs) -> None:
+            if what.exc_type is TimeOver:
+                signal.setitimer(signal.ITIMER_REAL, SOON, self.again)
+            else:
+                before(what)
+
+        sys.unraisablehook = lost
+        try:
+            yield
+        finally:
+            sys.unraisablehook = before
 
 
 def has_timer() -> bool:
@@ -117,7 +124,8 @@ def time_limit(seconds: float | None, again: float = 0.0) -> Iterator[TimeLimit]
     before = signal.signal(signal.SIGALRM, limit._struck)
     rest = signal.setitimer(signal.ITIMER_REAL, seconds, again)  # of whoever set one: it goes on afterwards
     try:
-        yield limit
+        with limit._strikes_again_where_lost():
+            yield limit
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)

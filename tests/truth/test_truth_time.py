@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gc
 import signal
+import sys
 import threading
 import time
+import weakref
+from collections.abc import Callable
 from itertools import count
 
 import numpy as np
@@ -203,25 +206,73 @@ def test_an_outer_timer_goes_on() -> None:
         signal.signal(signal.SIGALRM, before)
 
 
-def test_a_strike_while_garbage_is_collected_is_not_lost() -> None:
-    struck: list[str] = []
+Strike = Callable[[], None]
 
-    def strikes(phase: str, _: object) -> None:
-        if not struck:
-            struck.append(phase)
-            signal.raise_signal(signal.SIGALRM)
 
-    def broken_off() -> None:
-        until = time.monotonic() + 5
-        with time_limit(LONG) as limit, limit.broken_off():
-            gc.collect()
-            while time.monotonic() < until:
-                pass
+class Held:
+    """Something that may be referred to weakly."""
+
+
+class Ends(Held):
+    def __init__(self, at_end: Strike) -> None:
+        self.at_end = at_end
+
+    def __del__(self) -> None:
+        self.at_end()
+
+
+def in_garbage_collection(strike: Strike) -> None:
+    def strikes(_: str, __: object) -> None:
+        strike()
 
     gc.callbacks.append(strikes)
     try:
-        with pytest.raises(TimeOver):
-            broken_off()
+        gc.collect()
     finally:
         gc.callbacks.remove(strikes)
+
+
+def in_a_finaliser(strike: Strike) -> None:
+    Ends(strike)
+
+
+def in_a_weak_reference(strike: Strike) -> None:
+    held = Held()
+    reference = weakref.ref(held, lambda _: strike())
+    del held
+    assert reference() is None
+
+
+@pytest.mark.parametrize("times", [1, 2, 20])
+@pytest.mark.parametrize("place", [in_garbage_collection, in_a_finaliser, in_a_weak_reference])
+def test_a_strike_where_what_is_raised_is_lost_comes_again(place: Callable[[Strike], None], times: int) -> None:
+    struck: list[float] = []
+
+    def strike() -> None:
+        struck.append(time.monotonic())
+        signal.raise_signal(signal.SIGALRM)
+
+    def broken_off() -> None:
+        with time_limit(LONG) as limit, limit.broken_off():
+            for _ in range(times):
+                place(strike)
+            until = time.monotonic() + 5
+            while time.monotonic() < until:
+                pass
+
+    with pytest.raises(TimeOver):
+        broken_off()
     assert struck
+
+
+def test_what_else_is_lost_is_told_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda what: told.append(what.exc_value))
+
+    def fails() -> None:
+        raise ValueError("another")
+
+    with time_limit(LONG):
+        in_a_finaliser(fails)
+    assert [str(what) for what in told] == ["another"]
+    assert sys.unraisablehook.__name__ == "<lambda>"
