@@ -15,7 +15,12 @@ TEXTS = {name: path.read_text(encoding="utf-8") for name, path in HABITS.items()
 CALLS, ONE_VARIABLE, MADE = "calls-of-components.tex", "calls-in-one-variable.tex", "made-in-words.tex"
 NUMBERS, BLOCKS, TWO_STEPS = "numbers-of-things.tex", "components-and-blocks.tex", "gradients-of-two-steps.tex"
 SIGN, GIVES, LISTS, SUMMED = "standing-sign.tex", "gives-which-is.tex", "given-in-lists.tex", "summed-up.tex"
+LEAST = "minimum-of-a-quadratic.tex"
 SLIPS = [
+    (LEAST, r"=f(x)-\frac{1}{2\mu}", r"=f(x)+\frac{1}{2\mu}", "with -(1/(2*mu)*norm(grad_f(x))**2)"),
+    (LEAST, r"=f(x)-\frac{1}{2\mu}", r"=f(x)-\frac{1}{\mu}", "the step does not hold as printed"),
+    (LEAST, r"x_{k+1}\rangle+\mu", r"x_{k+1}\rangle-\mu", "the step does not hold as printed"),
+    (LEAST, r"$s_k=\arg", r"$s_{k+1}=\arg", "s[k] is read where k = 0"),
     (MADE, r"and the value $h_j$", "", "h[j] is read, and no line assigns"),
     (MADE, r"find $\tau_j>0$ with", r"find $\sigma_j>0$ with", "tau[j] is read, and no line assigns"),
     (MADE, r"least eigenvalue $\omega_j$", "least eigenvalue", "omega[j] is read, and no line assigns"),
@@ -79,7 +84,7 @@ FRAME = r"""\begin{algorithm}\begin{algorithmic}[1]
 
 
 def test_the_texts_are_there() -> None:
-    assert len(HABITS) == 52
+    assert len(HABITS) == 53
 
 
 @pytest.mark.parametrize("name", HABITS)

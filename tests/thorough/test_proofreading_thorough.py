@@ -11,11 +11,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "proofreading"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "proofreading" / "fresh"))
-from incremental import remembering, told
+from incremental import REMEMBERED, remembering, told
 from joint_mutants import mutants as joint_mutants
 from kind_mutants import mutants as kind_mutants
 from measure import changed
 from proofreading_mutants import LATER, Mutant, mutants, papers
+from test_proofreading_whole import is_listed
 
 from bilevel_verify.drafting.draft import draft
 from bilevel_verify.proofreading import proofread_draft
@@ -23,15 +24,9 @@ from bilevel_verify.proofreading import proofread_draft
 FRESH = Path(__file__).parents[1] / "proofreading" / "fresh"
 STRANGERS = FRESH.parent / "strangers"
 LEAST = 0.9
-LEAST_OF_KINDS = 0.87
-"""Of the operators of each kind together, over the fifteen texts of the corpus; citations are far from the rest."""
-OF_CITATIONS = ("another relation cited", "another lemma cited", "promise of a statement", "number of a term of a step")
-"""Operators of which each is told by itself in at least nine of ten mutants that change the meaning."""
-STILL_TRUE = {
-    ("frank-wolfe.md", "(11) -> (13)"): "(13) is a chain whose ends are the sides of (11)",
-    ("two-functions.md", "(2) -> (4)"): "(4) is (2) with f(x) and the inner product on the other side",
-}
-"""Mutants of these operators that are right, too: file and change, and why."""
+FEW = 10
+"""Of an operator with fewer mutants one may be missed."""
+STAYS = tomllib.loads((FRESH.parent / "stays_true.toml").read_text(encoding="utf-8"))["mutant"]
 LEAST_OF_LISTS = {"twelve": 0.5, "thirteen": 0.45, "cited": 0.45, "fourteen": 0.5, "fifteen": 0.15}
 """Slips that were written by hand before anything was run: twelve of them led to rules, thirteen were held out, and
 fourteen is a stranger's, on 24 texts of which nothing was known before, and so is fifteen: no rule was made for it."""
@@ -46,20 +41,21 @@ def test_the_share_of_damaged_joints_that_are_told(tmp_path: Path) -> None:
 
 
 def test_the_share_of_each_kind_that_is_told() -> None:
+    """Measured on 1 December 2026: 387 of 400; each operator at 90 % or more, or all but one of fewer than ten."""
     found: Counter[str] = Counter()
     drawn: Counter[str] = Counter()
-    with remembering():
-        for operator, mutant in kind_mutants():
-            if any(mutant.file == file and mutant.change.endswith(end) for file, end in STILL_TRUE):
-                assert not told(mutant.text, mutant.file), mutant.change
-                continue
-            drawn[f"{operator.item} {operator.name}"] += 1
-            found[f"{operator.item} {operator.name}"] += bool(told(mutant.text, mutant.file))
-        assert not any(told(text, file) for file, text in papers().items())
+    for file, text in papers().items():
+        REMEMBERED.clear()
+        with remembering():
+            assert not told(text, file), file
+            for operator, mutant in kind_mutants({file: text}):
+                if any(is_listed(one, file, operator.name, mutant.change) for one in STAYS):
+                    assert not told(mutant.text, file), mutant.change
+                    continue
+                drawn[operator.name] += 1
+                found[operator.name] += bool(told(mutant.text, file))
     print("\n".join(f"{name}: {found[name]} of {count}" for name, count in drawn.items()))
-    assert found.total() >= LEAST_OF_KINDS * drawn.total()
-    for name in (n for n in drawn if n.partition(" ")[2] in OF_CITATIONS):
-        assert found[name] >= LEAST * drawn[name], name
+    assert not [n for n, count in drawn.items() if found[n] < min(LEAST * count, count - 1 if count < FEW else count)]
 
 
 @pytest.mark.parametrize("name", LEAST_OF_LISTS)

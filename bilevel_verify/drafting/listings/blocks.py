@@ -82,7 +82,8 @@ def understood(listing: Listing, notation: Notation) -> Printed:
         raise NotUnderstood(f"line {lines[reader.place].label}: closes what was never opened")
     walked = list(script.Program(tuple(statements), "").walk())
     targets = [t for s in walked if isinstance(s, script.Assign) for t in s.targets]
-    entries = Entries(notation, frozenset(t.base for t in targets if isinstance(t, tree.Index)))
+    counters = {s.index for s in walked if isinstance(s, script.For)} | {n for t in targets for n in _letter(t)}
+    entries = Entries(notation, frozenset(t.base for t in targets if isinstance(t, tree.Index)), frozenset(counters))
     lines_read = [entries.statement(s) for s in statements]
     if not any(isinstance(s, script.Return) for s in walked):
         lines_read += _put_out([entries.statement(s) for s in reader.outputs], targets)
@@ -106,11 +107,13 @@ def _put_out(outputs: list[script.Statement], targets: Sequence[tree.Node]) -> l
 class Entries:
     """Letters such as ``x_K`` and ``x_{t,0}`` as entries, where the notation has a sequence ``x`` beside them.
 
-    ``values`` are the sequences that lines assign: a value of a function at an entry may be one of them.
+    ``values`` are the sequences that lines assign: a value of a function at an entry may be one, and ``s_n`` is one,
+    where ``n`` is one of the ``counters``, also if the paper says nothing of it.
     """
 
     notation: Notation
     values: frozenset[str] = frozenset()
+    counters: frozenset[str] = frozenset()
     known: dict[str, tree.Node] = field(default_factory=dict)
 
     def statement(self, statement: script.Statement) -> script.Statement:
@@ -151,6 +154,9 @@ class Entries:
         declared = self.notation.by_name.get((node.name, "letter"))
         if declared is not None and ZERO.fullmatch(declared.atom.symbol):
             return tree.Number(Fraction(0))
+        base, _, index = node.name.rpartition("_")
+        if declared is None and base in self.values and index in self.counters:
+            return tree.Index(base, (tree.Letter(index),))
         if declared is None or declared.atom.sub is None:
             return node
         for other in self.notation.by_symbol.get(declared.atom.symbol, ()):
@@ -186,6 +192,11 @@ def _outer(node: tree.Node) -> Iterator[str]:
         case _:
             for part in node.children():
                 yield from _outer(part)
+
+
+def _letter(target: tree.Node) -> frozenset[str]:
+    """The name of what a line assigns, where it is a letter without an index."""
+    return frozenset({target.name}) if isinstance(target, tree.Letter) else frozenset()
 
 
 def _of_every_index(statement: script.Statement) -> bool:

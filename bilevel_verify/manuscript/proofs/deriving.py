@@ -108,7 +108,7 @@ def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int,
                 if not fitting[factor] or (fitting[factor] == ANY and not fact.equal):
                     continue
                 try:
-                    value = p.times(fact.value, {factor: 1})
+                    value = p.shifted(fact.value, factor)
                 except p.TooLarge:
                     continue
                 made[place, factor] = _Column(fact, factor, value, fact.equal)

@@ -58,6 +58,22 @@ def scaled(one: Polynomial, factor: Rational, by: Monomial = UNIT) -> Polynomial
     return times(one, {by: factor}) if factor else {}
 
 
+def shifted(one: Polynomial, by: Monomial) -> Polynomial:
+    """A polynomial times a product of powers: no two of its terms meet.
+
+    Raises
+    ------
+    TooLarge : more than ``MOST_TERMS`` terms.
+    """
+    if len(one) > MOST_TERMS:
+        raise TooLarge("too many terms")
+    found: Polynomial = {}
+    for monomial, value in one.items():
+        factor, together = _together(monomial, by)
+        found[together] = value if factor == 1 else value * factor
+    return found
+
+
 def times(one: Polynomial, other: Polynomial) -> Polynomial:
     """The product.
 

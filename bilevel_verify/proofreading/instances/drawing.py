@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 from zlib import crc32
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
+from bilevel_verify.proofreading.instances.quadratics import stationary_point
 
 Array: TypeAlias = NDArray[np.float64]
 Value: TypeAlias = float | Array
@@ -31,6 +32,7 @@ KEPT = frozenset("sum max min abs sqrt log exp floor ceil plus dot T inv compone
 """Functions with a meaning of their own; all others have free values."""
 UNKNOWN = ("O", "softO", "Theta", "Omega", "integral", "Piecewise", "argmin", "argmax", "prod", "matrix", "such_that",
            "indicator", "mode", "probability", "expectation", "E")  # fmt: skip
+EXTREMES = {"min": 1, "max": -1, "argmin": 1, "argmax": -1}
 SIZES = ("dist", "count", "norm_Q")
 
 
@@ -200,7 +202,7 @@ class Instance:
 
     def _call(self, node: tree.Call, bound: Mapping[str, float]) -> Value:
         name, arguments = node.function, node.arguments
-        if name in UNKNOWN:
+        if name in UNKNOWN and not (name in EXTREMES and _over_the_space(arguments[-1])):
             raise Unknown(name)
         if arguments and isinstance(arguments[-1], tree.Tuple):
             return self._ranged(node, bound)
@@ -259,6 +261,8 @@ class Instance:
         """A sum, maximum or minimum over a range of whole numbers, or over two members of a named set."""
         span = node.arguments[-1]
         assert isinstance(span, tree.Tuple)
+        if node.function in EXTREMES and _over_the_space(span):
+            return self._extreme(node, span.items[0], bound)
         places = self._places(node, span, bound)
         name = span.items[0].name if isinstance(span.items[0], tree.Letter) else ""
         parts = [self.value(node.arguments[0], {**bound, name: float(place)}) for place in places]
@@ -270,6 +274,24 @@ class Instance:
             numbers = [self._plain(part) for part in parts]
             return max(numbers) if node.function == "max" else min(numbers)
         raise Unknown(node.function)
+
+    def _extreme(self, node: tree.Call, letter: tree.Node, bound: Mapping[str, float]) -> Value:
+        """The smallest or largest value of a quadratic over the whole space, or the point at which it is."""
+        kind, name = self.kind(letter), letter.name if isinstance(letter, tree.Letter) else ""
+        if not name or name in bound or kind not in ("scalar", "vector"):
+            raise Unknown(kind)
+
+        def at(point: Array) -> float:
+            there: Value = point if kind == "vector" else float(point[0])
+            one = replace(self, values={**self.values, name: there}, known={}, held=[])
+            return one.scalar(node.arguments[0], bound)
+
+        found = stationary_point(at, SIZE if kind == "vector" else 1, EXTREMES[node.function])
+        if found is None:
+            raise Unknown("no extreme value of a quadratic")
+        if node.function.startswith("arg"):
+            return found if kind == "vector" else float(found[0])
+        return at(found)
 
     def _places(self, node: tree.Call, span: tree.Tuple, bound: Mapping[str, float]) -> list[int]:
         ends = binder(node)
@@ -283,3 +305,11 @@ class Instance:
                 first = crc32(name.encode()) % 1000 + 100
                 return [first, first + 1]
         raise Unknown("a range")
+
+
+def _over_the_space(span: tree.Node) -> bool:
+    """Whether a range is ``y in R^d``."""
+    if not isinstance(span, tree.Tuple) or len(span.items) != 2:
+        return False
+    space = span.items[1]
+    return isinstance(space, tree.Call) and space.function == "reals"

@@ -10,6 +10,8 @@ from fractions import Fraction
 from itertools import count
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bilevel_verify.drafting.letters import definitions, plain, unique
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
@@ -103,14 +105,15 @@ def _met(one: Instance, define: Mapping[str, tree.Node], where: list[tree.Compar
     try:
         for turn in range(ROUNDS):
             for name, formula in define.items():
-                one.values[name] = _fresh(one, formula)
+                one.known.clear()
+                one.values[name] = one.value(formula, {})
             if not turn and one.seed % 3 == 0:  # at the ends of all ranges: there inequalities are sharp
                 for condition in where:
                     _forced(one, condition, random.Random(one.seed), define, sharp=True)
                 continue
             open_ = [c for c in where if not _holds(one, c)]
             if not open_:
-                return all(_link(one, tree.Letter(name), "==", formula) for name, formula in define.items())
+                return all(_is_value(one, name, formula) for name, formula in define.items())
             for condition in open_:
                 _forced(one, condition, random.Random(one.seed), define)
         return False
@@ -119,6 +122,14 @@ def _met(one: Instance, define: Mapping[str, tree.Node], where: list[tree.Compar
     finally:
         one.known.clear()
         one.held.clear()
+
+
+def _is_value(one: Instance, name: str, formula: tree.Node) -> bool:
+    """Whether a letter has the value of its definition still: numbers up to rounding, arrays as they are."""
+    if isinstance(one.values[name], float):
+        return _link(one, tree.Letter(name), "==", formula)
+    one.known.clear()
+    return np.array_equal(one.values[name], one.value(formula, {}))
 
 
 def _fresh(one: Instance, node: tree.Node) -> float:
