@@ -69,6 +69,10 @@ SLIPS = {
         "frank-wolfe.md", "\\delta_n\\le\\frac{2\\beta R^2}{n+2}.", "\\delta_n\\le\\frac{\\beta R^2}{n+2}.",
         "Theorem 1 promises more than its proof ends with",
     ),
+    "a proof with the name of another statement": (
+        "gradient-descent.tex", r"[Proof of Lemma~\ref{lem:distance}]", r"[Proof of Lemma~\ref{lem:descent}]",
+        "a proof of Lemma 1 stands behind Lemma 2, which has none; Lemma 1 has two",
+    ),
     "a step of one case": (
         "stochastic-gradient.tex", r"&=\frac{4\sigma^2}{\mu^2}\left(", r"&=\frac{8\sigma^2}{\mu^2}\left(",
         "with 4 in the place of 8 it does",

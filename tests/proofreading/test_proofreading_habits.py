@@ -20,6 +20,7 @@ SLIPS = [
     (LEAST, r"=f(x)-\frac{1}{2\mu}", r"=f(x)+\frac{1}{2\mu}", "with -(1/(2*mu)*norm(grad_f(x))**2)"),
     (LEAST, r"=f(x)-\frac{1}{2\mu}", r"=f(x)-\frac{1}{\mu}", "the step does not hold as printed"),
     (LEAST, r"x_{k+1}\rangle+\mu", r"x_{k+1}\rangle-\mu", "the step does not hold as printed"),
+    (LEAST, r"\frac L2\|x-y", r"\frac L4\|x-y", "the factor is 1/4, and it is 1/2 by its order"),
     (LEAST, r"$s_k=\arg", r"$s_{k+1}=\arg", "s[k] is read where k = 0"),
     (MADE, r"and the value $h_j$", "", "h[j] is read, and no line assigns"),
     (MADE, r"find $\tau_j>0$ with", r"find $\sigma_j>0$ with", "tau[j] is read, and no line assigns"),

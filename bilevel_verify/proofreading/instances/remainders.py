@@ -6,7 +6,7 @@ are no slip. A relation that has any other term is another statement.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -77,8 +77,8 @@ def _kind(term: _Term) -> Kind | None:
     match term.factors:
         case (tree.Call(function="dot", arguments=(one, other)),):
             return _paired(one, other) or _paired(other, one)
-        case (tree.Call(function=name, arguments=(point,)),):
-            order, base = _derivative(name)
+        case (tree.Call(arguments=(*part, point)) as value,) if _is_part(part):
+            order, base = _derivative(value)
             return (order, base, None, point) if order < 2 else None
         case (tree.MatrixMultiply(left=tree.MatrixMultiply(left=one, right=hessian), right=second),):
             found = _applied(tree.MatrixMultiply(hessian, second))
@@ -90,8 +90,8 @@ def _kind(term: _Term) -> Kind | None:
 
 def _paired(one: tree.Node, other: tree.Node) -> Kind | None:
     """An inner product of a gradient with a vector, or of a Hessian times a vector with that vector."""
-    if isinstance(one, tree.Call) and len(one.arguments) == 1 and _derivative(one.function)[0] == 1:
-        return 1, _derivative(one.function)[1], other, one.arguments[0]
+    if isinstance(one, tree.Call) and _is_part(one.arguments[:-1]) and _derivative(one)[0] == 1:
+        return 1, _derivative(one)[1], other, one.arguments[-1]
     found = _applied(one)
     return found if found is not None and found[2] == other else None
 
@@ -99,24 +99,32 @@ def _paired(one: tree.Node, other: tree.Node) -> Kind | None:
 def _applied(node: tree.Node) -> Kind | None:
     """A Hessian times a vector; a draft may read it as a product of two letters."""
     match node:
-        case tree.MatrixMultiply(left=tree.Call(function=name, arguments=(point,)), right=vector) if _second(name):
-            return 2, _derivative(name)[1], vector, point
-        case tree.Multiply(factors=(vector, tree.Call(function=name, arguments=(point,)))) if _second(name):
-            return 2, _derivative(name)[1], vector, point
-        case tree.Multiply(factors=(tree.Call(function=name, arguments=(point,)), vector)) if _second(name):
-            return 2, _derivative(name)[1], vector, point
+        case tree.MatrixMultiply(left=tree.Call(arguments=(*_, point)) as hessian, right=vector) if _second(hessian):
+            return 2, _derivative(hessian)[1], vector, point
+        case tree.Multiply(factors=(vector, tree.Call(arguments=(*_, point)) as hessian)) if _second(hessian):
+            return 2, _derivative(hessian)[1], vector, point
+        case tree.Multiply(factors=(tree.Call(arguments=(*_, point)) as hessian, vector)) if _second(hessian):
+            return 2, _derivative(hessian)[1], vector, point
     return None
 
 
-def _second(name: str) -> bool:
-    return _derivative(name)[0] == 2
+def _is_part(numbers: Sequence[tree.Node]) -> bool:
+    """Whether these arguments before the point only say which function of a family is meant: ``g_1``, ``f_i``."""
+    return all(isinstance(one, tree.Number | tree.Letter) for one in numbers)
 
 
-def _derivative(name: str) -> tuple[int, str]:
-    for order, word in ((1, "grad_"), (2, "hess_")):
+def _second(value: tree.Call) -> bool:
+    return _is_part(value.arguments[:-1]) and _derivative(value)[0] == 2
+
+
+def _derivative(value: tree.Call) -> tuple[int, str]:
+    """The order of a derivative and its function, with its number in a family."""
+    order, name = 0, value.function
+    for one, word in ((1, "grad_"), (2, "hess_")):
         if name.startswith(word):
-            return order, name.removeprefix(word)
-    return 0, name
+            order, name = one, name.removeprefix(word)
+            break
+    return order, " ".join((name, *map(to_text, value.arguments[:-1])))
 
 
 def _expanded(
