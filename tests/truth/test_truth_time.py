@@ -227,7 +227,7 @@ def in_garbage_collection(strike: Strike) -> None:
 
     gc.callbacks.append(strikes)
     try:
-        gc.collect()
+        gc.collect(0)
     finally:
         gc.callbacks.remove(strikes)
 
