@@ -69,6 +69,10 @@ SLIPS = {
         "frank-wolfe.md", "\\delta_n\\le\\frac{2\\beta R^2}{n+2}.", "\\delta_n\\le\\frac{\\beta R^2}{n+2}.",
         "Theorem 1 promises more than its proof ends with",
     ),
+    "a step of a later proof": (
+        "cubic-newton.tex", r"By \eqref{eq:optimal} we have", r"By \eqref{eq:steps} we have",
+        "is used here, and is printed only later, in the proof of",
+    ),
     "a proof with the name of another statement": (
         "gradient-descent.tex", r"[Proof of Lemma~\ref{lem:distance}]", r"[Proof of Lemma~\ref{lem:descent}]",
         "a proof of Lemma 1 stands behind Lemma 2, which has none; Lemma 1 has two",
