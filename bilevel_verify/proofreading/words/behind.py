@@ -14,12 +14,13 @@ from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, nu
 from bilevel_verify.proofreading.source import Paper
 
 LEANS = re.compile(
-    r"\b(?:by|from|using|uses|combin\w+|connecting|plug\w*|substitut\w+|insert\w*|into|with|add(?:ing)?|summing|due to)\b",
+    r"\b(?:by|from|using|uses|combin\w+|connecting|plug\w*|substitut\w+|insert\w*|into|with|add(?:ing)?|summing"
+    r"|due to)\b",
     re.I,
 )
 AHEAD = re.compile(
-    r"\b(?:below|later|see|similar\w*|analog\w*|like|as in|section|appendix|sec\.|next|prove|show|shown|defer\w*|follow\w*"
-    r"|compare|instead of|recall)\b",
+    r"\b(?:below|later|see|similar\w*|analog\w*|like|as in|section|appendix|sec\.|next|prove|show|shown|defer\w*"
+    r"|follow\w*|compare|instead of|recall)\b",
     re.I,
 )
 """Words that speak of what is still to come, or of another place."""
