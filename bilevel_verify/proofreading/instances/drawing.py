@@ -26,6 +26,8 @@ SIZE = 3
 SPREADS = (0.5, 2.5, 1.2)
 """Numbers are drawn between 10**-0.5 and 10**0.5, or 2.5, or 1.2, their logarithms evenly: in turn."""
 LARGEST_SUM = 12
+LEAST_NUMBER = 2
+"""Of a number of something: where it is 1, its powers and sums say nothing; instances at the ends of ranges have 1."""
 DIGITS = 9
 NORMS = ("norm", "norm_2", "dual_norm", "frobenius")
 KEPT = frozenset("sum max min abs sqrt log exp floor ceil plus dot T inv component".split()) | {*NORMS}
@@ -133,7 +135,7 @@ class Instance:
             else:
                 value = {"pi": math.pi, "E": math.e}.get(name) or self._draw(kind, name, "")
                 counts = name in self.natural and not isinstance(value, np.ndarray)
-                self.values[name] = float(max(1, round(self._plain(value)))) if counts else value
+                self.values[name] = float(max(LEAST_NUMBER, round(self._plain(value)))) if counts else value
         return self.values[name]
 
     def _draw(self, kind: str, name: str, at: str) -> Value:

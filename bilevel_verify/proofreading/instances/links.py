@@ -166,14 +166,8 @@ def _put_in(paper: Paper, scene: Scene, sentence: Sentence, step: Step) -> Itera
 
 def _verdict(step: Step, drawn: list[Instance]) -> str:
     """Whether a step holds on some instances, fails on one, or cannot be told."""
-    if len(drawn) < FIRST:
-        return UNCLEAR
-    found = HOLDS
-    for one in drawn:
-        on = _on(one, step)
-        if on != HOLDS:
-            return on
-    return found
+    told = {_on(one, step) for one in drawn} if len(drawn) >= FIRST else {UNCLEAR}
+    return FAILS if FAILS in told else HOLDS if told == {HOLDS} else UNCLEAR
 
 
 def _on(one: Instance, step: Step) -> str:
