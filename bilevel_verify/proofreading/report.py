@@ -32,6 +32,7 @@ from bilevel_verify.proofreading.names.hapax import letter_defects
 from bilevel_verify.proofreading.names.idle import idle_defects
 from bilevel_verify.proofreading.names.indices import index_defects
 from bilevel_verify.proofreading.names.meanings import meaning_defects
+from bilevel_verify.proofreading.names.odd_terms import odd_term_defects
 from bilevel_verify.proofreading.names.shapes import shape_defects
 from bilevel_verify.proofreading.promises.hypotheses import consistency
 from bilevel_verify.proofreading.promises.introduced import introduction_defects
@@ -54,7 +55,7 @@ PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
     citation_defects, case_defects, total_defects, nearly_equal_defects, twin_defects, idle_defects,
     remainder_defects, scale_defects, premise_defects, source_defects,
     introduction_defects, identity_defects, heading_defects,
-    behind_defects,
+    behind_defects, odd_term_defects,
 )  # fmt: skip
 
 

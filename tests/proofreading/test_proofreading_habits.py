@@ -15,12 +15,20 @@ TEXTS = {name: path.read_text(encoding="utf-8") for name, path in HABITS.items()
 CALLS, ONE_VARIABLE, MADE = "calls-of-components.tex", "calls-in-one-variable.tex", "made-in-words.tex"
 NUMBERS, BLOCKS, TWO_STEPS = "numbers-of-things.tex", "components-and-blocks.tex", "gradients-of-two-steps.tex"
 SIGN, GIVES, LISTS, SUMMED = "standing-sign.tex", "gives-which-is.tex", "given-in-lists.tex", "summed-up.tex"
-LEAST = "minimum-of-a-quadratic.tex"
+LEAST, TERM = "minimum-of-a-quadratic.tex", "term-throughout.tex"
 SLIPS = [
     (LEAST, r"=f(x)-\frac{1}{2\mu}", r"=f(x)+\frac{1}{2\mu}", "with -(1/(2*mu)*norm(grad_f(x))**2)"),
     (LEAST, r"=f(x)-\frac{1}{2\mu}", r"=f(x)-\frac{1}{\mu}", "the step does not hold as printed"),
     (LEAST, r"x_{k+1}\rangle+\mu", r"x_{k+1}\rangle-\mu", "the step does not hold as printed"),
     (LEAST, r"\frac L2\|x-y", r"\frac L4\|x-y", "the factor is 1/4, and it is 1/2 by its order"),
+    (
+        TERM,
+        r"&\le\sigma\sum_{i=1}^{k-1}z_i^2+a_1\sqrt{k-1}",
+        r"&\le\sigma\sum_{i=1}^kz_i^2+a_1\sqrt{k-1}",
+        "of one line is",
+    ),
+    (TERM, r"\le\sigma\sum_{i=1}^{k-1}z_i^2+a_1\sum", r"\le-\sigma\sum_{i=1}^{k-1}z_i^2+a_1\sum", "of one line is"),
+    (TERM, r"\le\sigma\sum_{i=1}^{k-1}z_i^2+a_1\sum", r"\le\sigma\sum_{i=1}^{k-1}z_{i+1}^2+a_1\sum", "of one line is"),
     (LEAST, r"$s_k=\arg", r"$s_{k+1}=\arg", "s[k] is read where k = 0"),
     (MADE, r"and the value $h_j$", "", "h[j] is read, and no line assigns"),
     (MADE, r"find $\tau_j>0$ with", r"find $\sigma_j>0$ with", "tau[j] is read, and no line assigns"),
@@ -85,7 +93,7 @@ FRAME = r"""\begin{algorithm}\begin{algorithmic}[1]
 
 
 def test_the_texts_are_there() -> None:
-    assert len(HABITS) == 53
+    assert len(HABITS) == 54
 
 
 @pytest.mark.parametrize("name", HABITS)
