@@ -29,6 +29,7 @@ SLIPS = [
     ),
     (TERM, r"\le\sigma\sum_{i=1}^{k-1}z_i^2+a_1\sum", r"\le-\sigma\sum_{i=1}^{k-1}z_i^2+a_1\sum", "of one line is"),
     (TERM, r"\le\sigma\sum_{i=1}^{k-1}z_i^2+a_1\sum", r"\le\sigma\sum_{i=1}^{k-1}z_{i+1}^2+a_1\sum", "of one line is"),
+    ("named-sum-of-steps.tex", "S_k>B^2", "S_k<B^2", "as long as the steps add up to little"),
     (LEAST, r"$s_k=\arg", r"$s_{k+1}=\arg", "s[k] is read where k = 0"),
     (MADE, r"and the value $h_j$", "", "h[j] is read, and no line assigns"),
     (MADE, r"find $\tau_j>0$ with", r"find $\sigma_j>0$ with", "tau[j] is read, and no line assigns"),
@@ -93,7 +94,7 @@ FRAME = r"""\begin{algorithm}\begin{algorithmic}[1]
 
 
 def test_the_texts_are_there() -> None:
-    assert len(HABITS) == 54
+    assert len(HABITS) == 55
 
 
 @pytest.mark.parametrize("name", HABITS)

@@ -32,8 +32,9 @@ PUSHES = re.compile(r"\b(?:momentum|accelerat\w+|inertia\w*|extrapolat\w+|heavy[
 
 def turned_defects(paper: Paper, algorithms: Sequence[Algorithm]) -> Iterator[Defect]:
     """Tests that are turned, steps along the gradient, momentum backwards."""
+    sums = frozenset(_sums(paper))
     for algorithm in algorithms:
-        for label, title, grade in _tests(algorithm.program):
+        for label, title, grade in _tests(algorithm.program, sums):
             where = f"line {label} of {algorithm.name}" if label else algorithm.name
             yield Defect("test", where, title, grade, unit=algorithm.id, cause=f"{algorithm.id} {title}")
     yield from _steps(paper)
@@ -63,7 +64,14 @@ def _off_by_one(by: tree.Node, total: tree.Call) -> bool:
     return abs(off.pop("")) == 1 and not any(off.values())
 
 
-def _tests(program: script.Program) -> Iterator[tuple[str, str, str]]:
+def _sums(paper: Paper) -> Iterator[str]:
+    """Sequences that the paper defines as sums of norms up to their index: ``S_k = sum_{i <= k} |x_i - x_{i-1}|^2``."""
+    for left, right in (e for s in paper.sentences for c in s.chains() if (e := c.equation) is not None):
+        if isinstance(left, tree.Index) and any(_adds_up(right, name) for name in tree.letters(left.indices[-1])):
+            yield left.base
+
+
+def _tests(program: script.Program, sums: frozenset[str]) -> Iterator[tuple[str, str, str]]:
     for statement in program.walk():
         if isinstance(statement, script.While):
             for size, op, bound in _compared(statement.test):
@@ -83,7 +91,7 @@ def _tests(program: script.Program) -> Iterator[tuple[str, str, str]]:
                         f"the loop ends if {text}: where the decrease is large, not where it is small",
                         BREAKS,
                     )
-                elif op in SMALL and any(_grows(size, name) and not _grows(bound, name) for name in back):
+                elif op in SMALL and any(_grows(size, name, sums) and not _grows(bound, name, sums) for name in back):
                     title = (
                         f"the restart comes if {text}: as long as the steps add up to little, not when they do to much"
                     )
@@ -125,8 +133,13 @@ def _is_decrease(size: tree.Node, bound: tree.Node) -> bool:
     return isinstance(bound, tree.Negate) and _accurate(bound) and not tree.letters(size) & ACCURACY
 
 
-def _grows(node: tree.Node, counter: str) -> bool:
-    """Whether a sum of norms up to a counter stands in it."""
+def _grows(node: tree.Node, counter: str, sums: frozenset[str]) -> bool:
+    """Whether a sum of norms up to a counter stands in it, written out or by its name."""
+    named = (p for p in node.walk() if isinstance(p, tree.Index) and p.base in sums)
+    return _adds_up(node, counter) or any(counter in tree.letters(p.indices[-1]) for p in named)
+
+
+def _adds_up(node: tree.Node, counter: str) -> bool:
     for part in node.walk():
         if isinstance(part, tree.Call) and part.function == "sum" and (span := binder(part)) is not None:
             normed = any(isinstance(p, tree.Call) and p.function in NORMS for p in part.arguments[0].walk())
