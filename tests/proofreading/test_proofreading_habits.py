@@ -30,6 +30,7 @@ SLIPS = [
     (TERM, r"\le\sigma\sum_{i=1}^{k-1}z_i^2+a_1\sum", r"\le-\sigma\sum_{i=1}^{k-1}z_i^2+a_1\sum", "of one line is"),
     (TERM, r"\le\sigma\sum_{i=1}^{k-1}z_i^2+a_1\sum", r"\le\sigma\sum_{i=1}^{k-1}z_{i+1}^2+a_1\sum", "of one line is"),
     ("named-sum-of-steps.tex", "S_k>B^2", "S_k<B^2", "as long as the steps add up to little"),
+    ("summed-with-a-range.md", r"k=0,1,\dots,K-1", r"k=0,1,\dots,K+1", "and every one that comes out over k = 0"),
     (LEAST, r"$s_k=\arg", r"$s_{k+1}=\arg", "s[k] is read where k = 0"),
     (MADE, r"and the value $h_j$", "", "h[j] is read, and no line assigns"),
     (MADE, r"find $\tau_j>0$ with", r"find $\sigma_j>0$ with", "tau[j] is read, and no line assigns"),
@@ -94,7 +95,7 @@ FRAME = r"""\begin{algorithm}\begin{algorithmic}[1]
 
 
 def test_the_texts_are_there() -> None:
-    assert len(HABITS) == 55
+    assert len(HABITS) == 56
 
 
 @pytest.mark.parametrize("name", HABITS)

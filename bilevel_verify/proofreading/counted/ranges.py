@@ -26,7 +26,8 @@ from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 
 OVER = re.compile(
-    r"\b[Ss]um(?:s|med|ming)?\b[^.;]*?\bover(?: all)? (?P<name>\x01)(?: from (?P<low>\x01) to (?P<high>\x01))?"
+    r"\b[Ss]um(?:s|med|ming)?\b[^.;]*?\b(?:over(?: all)?|with|for) (?P<name>\x01)"
+    r"(?: from (?P<low>\x01) to (?P<high>\x01))?"
 )
 MORE = re.compile(r"\b(?:add(?:s|ed|ing)?|plus|together with|twice|epochs?|stages?|except|but)\b", re.I)
 """More than one range is summed, or something is added."""
@@ -83,6 +84,17 @@ def _judged(
         if side == "large" and source is not None and _is_less(source, said, printed, body):
             yield _told(target, joint, f"the sum is over {said}, and what comes out has {printed} alone", source)
             return
+    shown = [
+        s for s in clause.formulas if s.read.formula.kind == "display" and s.read.formula.n >= target.read.formula.n
+    ]
+    spans = [span for one in shown or [target] for part in _calls(one) if (span := binder(part)) is not None]
+    printed = [Range(*span) for span in spans if span[0] == said.name]
+    for ends in ([_apart(r.low, said.low) for r in printed], [_apart(r.high, said.high) for r in printed]):
+        if ends and all(end is not None and abs(end) > 1 for end in ends):  # one is a shift of the index
+            yield _told(
+                target, joint, f"the sum is over {said}, and every one that comes out over {printed[0]}", source
+            )
+            return
     for lost in _inner(paper, source, target) if source is not None else ():
         yield _told(target, joint, f"the sum from {lost[0]} on begins with {lost[1]} in what comes out", source)
         return
@@ -116,6 +128,12 @@ def _sums(target: Sentence, name: str) -> Iterator[tuple[str, Range, tree.Node]]
                 span = binder(part) if isinstance(part, tree.Call) and part.function == "sum" else None
                 if isinstance(part, tree.Call) and span is not None and span[0] == name:
                     yield side, Range(*span), part.arguments[0]
+
+
+def _calls(target: Sentence) -> Iterator[tree.Call]:
+    """The sums of a formula."""
+    parts = (p for node in target.nodes() for p in node.walk())
+    return (p for p in parts if isinstance(p, tree.Call) and p.function == "sum")
 
 
 def _shifts(node: tree.Node, name: str) -> dict[str, set[int]]:
