@@ -31,6 +31,7 @@ class Traits:
     """How often a symbol was seen in which part.
 
     ``scripts`` counts pairs of subscript and superscript, as flat LaTeX; ``first`` is the place of the first one.
+    ``entries`` counts last indices with which it stands where only a number can, ``points_with`` those in norms.
     """
 
     atom: Atom
@@ -40,6 +41,8 @@ class Traits:
     traits: Counter[str] = field(default_factory=Counter)
     arities: Counter[int] = field(default_factory=Counter)
     points: Counter[Key] = field(default_factory=Counter)
+    entries: Counter[str] = field(default_factory=Counter)
+    points_with: Counter[str] = field(default_factory=Counter)
     sub_items: dict[str, tuple[Item, ...]] = field(default_factory=dict)
     sup_items: dict[str, tuple[Item, ...]] = field(default_factory=dict)
 
@@ -64,7 +67,12 @@ class Evidence:
 
     def trait(self, atom: Atom, name: str, at: int) -> None:
         """Note a trait of a symbol."""
-        self._of(atom, at).traits[name] += 1
+        found = self._of(atom, at)
+        found.traits[name] += 1
+        if name in ("scalar place", "compared"):
+            found.entries.update(_last(atom))
+        elif name in ("norm", "product", "point"):
+            found.points_with.update(_last(atom))
 
     def _of(self, atom: Atom, at: int) -> Traits:
         named = atom.sub is not None and not is_running(atom.sub, self.indices)
@@ -86,6 +94,8 @@ class Evidence:
                 if isinstance(item, Token) and item.kind == "operator" and place + 1 < len(items):
                     self._range(items[place + 1])
                     self._least(source, item, items, place + 1, at)
+                if isinstance(item, Fence) and item.left in ("||", "||(") and place + 1 < len(items):
+                    self._norm(items[place + 1])
                 if isinstance(item, Token) and item.kind == "delimiter" and item.text in BARS and place > closed:
                     end = self._bars(source, items, place, at)
                     closed = end if item.text in ("||", "|") else closed
@@ -95,6 +105,11 @@ class Evidence:
             if not atom.symbol.endswith("\\nabla"):
                 self._seen(source, atom, items, place, after, at)
             place = after
+
+    def _norm(self, after: Item) -> None:
+        """The index of a norm, behind its bars."""
+        if isinstance(after, Script) and after.kind == "_":
+            self.norms.add(flat(after.items))
 
     def _atom(self, source: Source, items: Sequence[Item], place: int) -> tuple[Atom | None, int]:
         try:
@@ -113,6 +128,8 @@ class Evidence:
             found.sup_items.setdefault(sup or "", atom.sup)
         if sup in TRANSPOSES:
             found.traits["transposed"] += 1
+        if sup is not None and sup.isdigit() and int(sup) > 1:
+            found.entries.update(_last(atom))
         before, _ = self._atom(source, items, place - 1) if place else (None, 0)
         if self._after_nabla(source, items, place):
             found.traits["differentiated"] += 1
@@ -224,8 +241,8 @@ class Evidence:
                 inside = "norm" if closing[:2] == "||" else "product" if closing == "dot)" else "absolute"
                 self._terms(source, items[place + 1 : end], at, inside)
                 after = items[end + 1] if end + 1 < len(items) else None
-                if inside == "norm" and isinstance(after, Script) and after.kind == "_":
-                    self.norms.add(flat(after.items))
+                if inside == "norm" and after is not None:
+                    self._norm(after)
                 return end
         return place
 
@@ -241,6 +258,8 @@ class Evidence:
                 if both is not None and both.sub is not None and both.sup is not None:
                     self.trait(both, f"{inside} both", at)
                 if inside == "absolute":
+                    if both is not None:
+                        self._of(both, at).entries.update(_last(both))
                     continue
                 if (alone := self._single(source, part)) is not None:
                     self.trait(alone, inside, at)
@@ -298,6 +317,14 @@ class Evidence:
         yield from found
 
 
+def _last(atom: Atom) -> list[str]:
+    """The letter that is the last index, if it may run: ``i`` of ``x_{t,i}`` and of ``x_i``."""
+    if not atom.sub or (len(atom.sub) > 1 and flat(atom.sub[-2:-1]) != ","):
+        return []
+    last = flat(atom.sub[-1:])
+    return [last] if last in RUNNING else []
+
+
 def _dots(items: Sequence[Item]) -> bool:
     """Whether nothing but dots stands there."""
     return bool(items) and all(
@@ -311,11 +338,11 @@ def bracketed(items: Sequence[Item], place: int) -> list[list[Item]] | None:
         return None
     item = items[place]
     if isinstance(item, Fence) and item.left == "(" and item.right == ")":
-        return list(_split(item.items, (",", ";")))
+        return list(_split(item.items, (",", ";", "mid")))
     if not (isinstance(item, Token) and item.kind == "delimiter" and item.text == "("):
         return None
     end = closing(items, place)
-    return None if end is None else list(_split(items[place + 1 : end], (",", ";")))
+    return None if end is None else list(_split(items[place + 1 : end], (",", ";", "mid")))
 
 
 def _split(items: Sequence[Item], marks: Iterable[str]) -> Iterator[list[Item]]:

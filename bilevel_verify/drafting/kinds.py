@@ -35,7 +35,10 @@ SAID = {
 """Words before a formula -> what they say about the symbol in it."""
 
 
-DRAFTED = {"open_minima": "wide", "bracketed_index": "yes", "partial": "subdifferential"}
+NUMBER_LIKE = ("\\lambda", "\\mu", "\\alpha", "\\beta", "\\eta", "\\rho", "\\sigma", "\\kappa", "\\varepsilon", "\\epsilon", "k", "t")
+"""Letters that are hardly ever functions."""
+DRAFTED = {"open_minima": "wide", "bracketed_index": "yes", "partial": "subdifferential",
+           "subscripts": "indices", "habits": "paper"}  # fmt: skip
 """How the formulas of a draft are read."""
 
 
@@ -243,11 +246,18 @@ def _alone(seen: Seen) -> bool:
 def _letter(seen: Seen, kind: str, made: Callable[[str, str, set[str], str], Declared]) -> Declared:
     flags: set[str] = set()
     sequence = _indexed(seen.traits, seen.indices)
+    if kind == "vector":
+        flags |= {f"entry-{core(letter)}" for letter in picking(seen.traits)}
     if _upper(seen.traits, seen.indices, kind):
         sequence = True
         flags.add("upper")
         flags |= _component(seen)
     return made("sequence" if sequence else "letter", kind, flags, kind)
+
+
+def picking(traits: Traits) -> set[str]:
+    """Running letters that pick an entry of a vector: with them it stands where only a number can, never in a norm."""
+    return {letter for letter, times in traits.entries.items() if times > 4 * traits.points_with[letter]}
 
 
 def _component(seen: Seen) -> set[str]:
@@ -289,6 +299,8 @@ def _is_function(seen: Seen) -> bool:
         return True  # the projection onto a set, \Pi_{\mathcal X}(x - y)
     if traits.traits["differentiated"] or (traits.traits["mapped"] and applied) or seen.applied * 8 > traits.count:
         return True
+    if applied > 1 and applied >= traits.traits["bracket"] and seen.key[0] not in NUMBER_LIKE:
+        return True  # E(t), p(A): one symbol in brackets is an argument
     return applied > 0 and (
         applied * 2 > traits.count or (spoken["function"] > 0 and not traits.traits["scalar place"])
     )

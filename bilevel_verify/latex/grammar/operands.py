@@ -9,6 +9,7 @@ from fractions import Fraction
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.brackets import arguments, until
 from bilevel_verify.latex.grammar.cursor import BARS, Cursor, begins_operand
+from bilevel_verify.latex.grammar.derivatives import WORDS
 from bilevel_verify.latex.grammar.doubts import no_open_bars
 from bilevel_verify.latex.grammar.expressions import expression, factor, listed, number, raised, term, whole
 from bilevel_verify.latex.grammar.names import symbol
@@ -72,10 +73,28 @@ def _subdifferential(cursor: Cursor, item: Token) -> Value:
     """``\\partial f(x)``, where the notation says that it is a set."""
     if "partial" not in cursor.context.notation.options:
         raise cursor.error("macro", "\\partial is not known as an operand", item)
+    if isinstance(below := cursor.look(), Script) and below.kind == "_":
+        cursor.place += 1
+        return _partial(cursor, below)
     value = factor(cursor)
     if not isinstance(value.node, tree.Call) or value.kind != "scalar":
         raise cursor.error("macro", "\\partial of something that is not a value of a function", item)
     return Value(tree.Call("subdifferential", (value.node,), column=item.at + 1), "set")
+
+
+def _partial(cursor: Cursor, below: Script) -> Value:
+    """``\\partial_i f(x)``: an entry of the gradient."""
+    start = cursor.look(operand=True)
+    value = factor(cursor)
+    name = value.node.function if isinstance(value.node, tree.Call) else getattr(value.node, "name", "")
+    if name not in cursor.context.notation.functions or value.kind not in ("scalar", "function"):
+        raise cursor.error("macro", "\\partial of something that is not a value of a function", start)
+    index = whole(cursor.child(below.items, below.at)).node
+    gradient = f"{WORDS[1]}_{name}"
+    if isinstance(value.node, tree.Call):
+        node = tree.Call("component", (replace(value.node, function=gradient), index), column=value.node.column)
+        return Value(node, "scalar")
+    return Value(tree.Index(gradient, (index,), column=value.node.column), "function")
 
 
 def _braced(cursor: Cursor, item: Group) -> Value:
@@ -133,6 +152,8 @@ def _length(cursor: Cursor, bar: str, value: Value, item: Item) -> Value:
     if bar == "|":
         if value.kind == "set":
             return Value(tree.Call("count", (value.node,), column=column), "scalar")
+        if value.kind == "vector" and cursor.context.notation.options.get("habits"):
+            return Value(tree.Call("norm", (value.node,), column=column), "scalar")
         if value.kind not in ("scalar", "unknown"):
             raise cursor.error("kind", f"single bars around a {value.kind}", item)
         return Value(tree.Call("abs", (value.node,), column=column), "scalar")
@@ -170,6 +191,8 @@ def _grouped(cursor: Cursor, left: str, right: str, values: list[Value], item: I
         after = cursor.items[cursor.place] if cursor.place < len(cursor.items) else None
         turned = isinstance(after, Script) and flat(after.items) in ("top", "\\top", "T", "intercal")
         if not turned and not any(value.kind in LINES for value in values):
+            if len(values) == 2 and cursor.context.notation.options.get("habits"):
+                return Value(tree.Call("interval_closed", nodes, column=column), "set")
             readings = ("an interval", "a row of a matrix: write \\begin{bmatrix}")
             raise cursor.error("ambiguous", "square brackets around numbers", item, readings)
         return Value(tree.Call("matrix", (tree.Tuple(nodes, column=column),), column=column), "matrix")
@@ -248,6 +271,9 @@ def _fraction(cursor: Cursor, item: Macro, inside: list[Cursor]) -> Value:
     column = item.at + 1
     if inside[0].sees("command", "partial"):
         return _jacobian(cursor, item, inside)
+    if _differentials(item) and len(item.arguments[0].items) == 1 and cursor.context.notation.options.get("habits"):
+        value, by = term(cursor), whole(cursor.child(item.arguments[1].items[1:], item.at))
+        return Value(tree.Call("derivative", (value.node, by.node), column=column), value.kind, grouped=True)
     if _differentials(item):
         readings = ("a derivative", "a quotient with a letter d")
         raise cursor.error("ambiguous", "d above and below a fraction bar", item, readings)

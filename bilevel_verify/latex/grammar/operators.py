@@ -121,6 +121,10 @@ def _implied(cursor: Cursor, item: Token) -> Value:
             if node.function in cursor.context.notation.functions:
                 call = tree.Call(item.text, (node, tree.Tuple((name,))), column=item.at + 1)
                 return Value(call, body.kind, names_of(name), item.text)
+        if isinstance(node, tree.Letter) and (node.name, "function") in cursor.context.notation.by_name:
+            name = tree.Letter("_", column=node.column)
+            call = tree.Call(item.text, (tree.Call(node.name, (name,)), tree.Tuple((name,))), column=item.at + 1)
+            return Value(call, "scalar", frozenset(), item.text)
     raise cursor.error("range", f"the {item.text} of what, and over what?", item)
 
 
