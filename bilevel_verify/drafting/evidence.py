@@ -65,11 +65,11 @@ class Evidence:
         """Look at one formula."""
         self._walk(source, items, at, "")
 
-    def trait(self, atom: Atom, name: str, at: int) -> None:
-        """Note a trait of a symbol."""
+    def trait(self, atom: Atom, name: str, at: int, listed: bool = False) -> None:
+        """Note a trait of a symbol; ``listed`` says that it ends a list, of numbers or of anything."""
         found = self._of(atom, at)
         found.traits[name] += 1
-        if name in ("scalar place", "compared"):
+        if name in ("scalar place", "compared") and not listed:
             found.entries.update(_last(atom))
         elif name in ("norm", "product", "point"):
             found.points_with.update(_last(atom))
@@ -94,6 +94,10 @@ class Evidence:
                 if isinstance(item, Token) and item.kind == "operator" and place + 1 < len(items):
                     self._range(items[place + 1])
                     self._least(source, item, items, place + 1, at)
+                if isinstance(item, Token) and item.kind == "elementary":
+                    for argument in bracketed(items, place + 1) or ():
+                        if (one := self._single(source, argument)) is not None:
+                            self._of(one, at).entries.update(_last(one))
                 if isinstance(item, Fence) and item.left in ("||", "||(") and place + 1 < len(items):
                     self._norm(items[place + 1])
                 if isinstance(item, Token) and item.kind == "delimiter" and item.text in BARS and place > closed:
@@ -131,6 +135,9 @@ class Evidence:
         if sup is not None and sup.isdigit() and int(sup) > 1:
             found.entries.update(_last(atom))
         before, _ = self._atom(source, items, place - 1) if place else (None, 0)
+        follows = items[after] if after < len(items) else None
+        if core_is_identity(atom) and (before is not None or (isinstance(follows, Token) and follows.text in MARKS)):
+            found.traits["identity"] += 1
         if self._after_nabla(source, items, place):
             found.traits["differentiated"] += 1
         found.traits["operator"] += after < len(items) and opens(items[after], "([")
@@ -152,7 +159,6 @@ class Evidence:
             for argument in arguments:
                 if (value := self._value(source, argument)) is not None:
                     self.trait(value, "value point", at)
-        follows = items[after] if after < len(items) else None
         if before is None and isinstance(follows, Token) and follows.text == ":":
             found.traits["mapped"] += 1
 
@@ -248,10 +254,10 @@ class Evidence:
 
     def _terms(self, source: Source, items: Sequence[Item], at: int, inside: str) -> None:
         """Traits of terms that are one symbol."""
-        if inside in ("denominator", "root"):
+        if inside in ("denominator", "root", "listed"):
             for part in _split(items, (*MARKS, "*")):
                 for one in self._factors(source, part):
-                    self.trait(one, "scalar place", at)
+                    self.trait(one, "scalar place", at, inside == "listed")
         elif inside in ("norm", "product", "absolute"):
             for part in _split(items, (*MARKS, ",")):
                 both = self._single(source, part)
@@ -270,7 +276,7 @@ class Evidence:
             self._members(source, sides, at)
             for number, (part, before, after) in enumerate([] if inside else sides):
                 if number and _dots(sides[number - 1][0]):
-                    self._terms(source, part, at, "denominator")  # the end of k = 0, 1, \\dots, K-1
+                    self._terms(source, part, at, "listed")  # the end of k = 0, 1, \\dots, K-1
                 member = self._single(source, part)
                 if member is None:
                     if {before, after} & {"<", ">", "<=", ">="} and (value := self._value(source, part)) is not None:
@@ -315,6 +321,11 @@ class Evidence:
             found.append(atom)
             place = after
         yield from found
+
+
+def core_is_identity(atom: Atom) -> bool:
+    """Whether a symbol may be the identity matrix, ``I``, without scripts."""
+    return atom.symbol in ("I", "\\mathbf{I}", "\\mathrm{I}") and not atom.sub and not atom.primes
 
 
 def _last(atom: Atom) -> list[str]:

@@ -93,7 +93,7 @@ def term(cursor: Cursor) -> Value:
             divided = True
         elif sign in ("times", "circ", "otimes") and (mode := _mode(cursor, sign)):
             factors = [_contracted(cursor, _product(cursor, factors), mode, item)]
-        elif sign in ("union", "intersection"):
+        elif sign in ("union", "intersection") or (sign == "times" and last.kind == "set"):
             factors = [_united(cursor, _product(cursor, factors), sign, item)]
         elif sign == "mod":
             cursor.take()

@@ -139,6 +139,8 @@ def _applies(cursor: Cursor, function: Entry, letter: Entry, item: Item) -> bool
         return function.of == (node.name if isinstance(node, tree.Letter) else getattr(node, "base", ""))
     if values[0].kind in ("vector", "set") and letter.kind == "scalar" and not function.of:
         return True
+    if values[0].kind == letter.kind == "vector" and cursor.context.notation.options.get("habits"):
+        return True  # two vectors side by side are no product
     readings = (f"{function.name} applied to the bracket", f"{letter.name} times the bracket")
     raise cursor.error("ambiguous", f"{letter.display} is a letter and a function", item, readings)
 

@@ -14,10 +14,10 @@ from bilevel_verify.latex.grammar.doubts import no_open_bars
 from bilevel_verify.latex.grammar.expressions import expression, factor, listed, number, raised, term, whole
 from bilevel_verify.latex.grammar.names import symbol
 from bilevel_verify.latex.grammar.operators import operator
-from bilevel_verify.latex.grammar.sets import braces
+from bilevel_verify.latex.grammar.sets import braces, relation
 from bilevel_verify.latex.grammar.tables import cases, matrix
 from bilevel_verify.latex.source import symbols
-from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script
+from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script, closing, opens
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import LINES, Kind, Value
@@ -52,6 +52,9 @@ def operand(cursor: Cursor) -> Value:
         case Token(kind="command", text="partial"):
             cursor.place += 1
             return _subdifferential(cursor, item)
+        case Token(kind="command", text="Pr") if cursor.context.notation.options.get("habits"):
+            cursor.place += 1
+            return _probability(cursor, item)
         case Token(kind="command", text=text) if text in symbols.DOTS:
             cursor.place += 1
             return Value(tree.Letter("dots", column=item.at + 1), "unknown")
@@ -80,6 +83,21 @@ def _subdifferential(cursor: Cursor, item: Token) -> Value:
     if not isinstance(value.node, tree.Call) or value.kind != "scalar":
         raise cursor.error("macro", "\\partial of something that is not a value of a function", item)
     return Value(tree.Call("subdifferential", (value.node,), column=item.at + 1), "set")
+
+
+def _probability(cursor: Cursor, item: Token) -> Value:
+    """``\\Pr[X \\ge s]``: what stands in the bracket is an event."""
+    place = cursor.place
+    after = cursor.look()
+    if not opens(after, "(["):
+        raise cursor.error("arguments", "a probability without brackets", item)
+    end = place if isinstance(after, Fence) else closing(cursor.items, place)
+    inner = after.items if isinstance(after, Fence) else cursor.items[place + 1 : end]
+    if end is None:
+        raise cursor.error("unbalanced", "a bracket that is not closed", item)
+    cursor.place = end + 1
+    event = relation(cursor.child(inner, item.at))
+    return Value(tree.Call("probability", (event,), column=item.at + 1), "scalar")
 
 
 def _partial(cursor: Cursor, below: Script) -> Value:

@@ -48,7 +48,7 @@ def operator(cursor: Cursor, item: Token) -> Value:
     cursor.bound = outer
     _no_open_start(cursor, scripts["_"], body.node)
     no_open_factor(cursor, item.text, body, bound, item)
-    if body.kind in ("set", "tuple", "words", "function"):
+    if body.kind in ("tuple", "words", "function") or (body.kind == "set" and item.text != "prod"):
         raise cursor.error("kind", f"the {item.text} of a {body.kind}", item)
     node = body.node
     for entry in reversed(ranges):

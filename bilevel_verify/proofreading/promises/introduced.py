@@ -116,6 +116,8 @@ def _introduces(sentence: Sentence, name: str) -> bool:
     for chain in sentence.chains():
         for member in (*chain.members, *(m for c in chain.conditions for m in c.members)):
             items = member.items if isinstance(member, tree.Tuple) else (member,)
+            if isinstance(member, tree.Call) and member.function == "list":  # k = 1, ..., K
+                items = (*member.arguments, *(tree.Letter(n) for n in tree.letters(member.arguments[-1])))
             if any(item == tree.Letter(name) for item in items):
                 return True
     return False
