@@ -35,7 +35,20 @@ SAID = {
 """Words before a formula -> what they say about the symbol in it."""
 
 
-NUMBER_LIKE = ("\\lambda", "\\mu", "\\alpha", "\\beta", "\\eta", "\\rho", "\\sigma", "\\kappa", "\\varepsilon", "\\epsilon", "k", "t")
+NUMBER_LIKE = (
+    "\\lambda",
+    "\\mu",
+    "\\alpha",
+    "\\beta",
+    "\\eta",
+    "\\rho",
+    "\\sigma",
+    "\\kappa",
+    "\\varepsilon",
+    "\\epsilon",
+    "k",
+    "t",
+)
 """Letters that are hardly ever functions."""
 DRAFTED = {"open_minima": "wide", "bracketed_index": "yes", "partial": "subdifferential",
            "subscripts": "indices", "habits": "paper"}  # fmt: skip

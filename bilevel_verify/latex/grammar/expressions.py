@@ -248,7 +248,9 @@ def _placeholder(cursor: Cursor, item: Item | None) -> bool:
     if not (isinstance(item, Token) and item.kind == "command" and item.text == "cdot"):
         return False
     after = cursor.items[cursor.place + 1] if cursor.place + 1 < len(cursor.items) else None
-    return after is None or (isinstance(after, Token) and (after.kind == "delimiter" or after.text in (",", ";", "mid")))
+    return after is None or (
+        isinstance(after, Token) and (after.kind == "delimiter" or after.text in (",", ";", "mid"))
+    )
 
 
 def _no_operand(cursor: Cursor, item: Item | None) -> Exception:

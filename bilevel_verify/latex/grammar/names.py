@@ -128,7 +128,9 @@ def _applies(cursor: Cursor, function: Entry, letter: Entry, item: Item) -> bool
         return False
     if len(values) > 1:
         return True
-    if cursor.context.notation.options.get("habits") and isinstance(values[0].node, tree.Letter | tree.Index | tree.Number):
+    if cursor.context.notation.options.get("habits") and isinstance(
+        values[0].node, tree.Letter | tree.Index | tree.Number
+    ):
         return True  # nobody prints a product with one symbol in brackets
     if function.arities and 1 not in function.arities:
         return False

@@ -152,7 +152,9 @@ def _condition_list(cursor: Cursor, statement: Statement) -> tuple[Statement, bo
             break
         parts.append(Part(_statement(cursor, ""), cursor.sees("mark", ",")))
     found = _lists(parts)
-    if len(found) > 1 and not any(s.relations or s.conditions for s in found):  # "for all x, y": nothing is said of them
+    if len(found) > 1 and not any(
+        s.relations or s.conditions for s in found
+    ):  # "for all x, y": nothing is said of them
         listed = tree.Call("list", tuple(m for s in found for m in s.members), column=found[0].members[0].column)
         return replace(found[0], members=(listed,)), False
     if len(found) != 1:

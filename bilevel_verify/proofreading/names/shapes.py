@@ -183,10 +183,12 @@ def _lengths(paper: Paper) -> set[str]:
 
 
 def _plain_letters(node: tree.Node) -> set[str]:
-    """Letters that are summands or factors of a node, not inside functions."""
+    """Letters, and sequences as ``b[]``, that are summands or factors of a node, not inside functions."""
     match node:
-        case tree.Letter(name=name) | tree.Index(base=name):
+        case tree.Letter(name=name):
             return {name}
+        case tree.Index(base=name):
+            return {f"{name}[]"}
         case tree.Call(function=name):
             return {f"{name}()"}
         case tree.Add() | tree.Multiply() | tree.Divide() | tree.Negate():

@@ -284,8 +284,9 @@ def _free(paper: Paper, home: Passage) -> set[str]:
     found -= {n for p in outside for s in p.formulas for node in s.nodes() for n in names_of(node)}
     for passage in paper.passages:
         if passage.kind == "algorithm" or passage.kind in PROMISES:
+            lines = {id(s) for s in _lines(passage)}
             for sentence in passage.formulas:
-                for relation in relations_of(sentence, passage.kind == "algorithm"):
+                for relation in relations_of(sentence, id(sentence) in lines):
                     left, right = relation.operands
                     chosen = passage.kind == "algorithm" or not tree.is_zero(right)
                     found |= {left.name} if isinstance(left, tree.Letter) and chosen else set()
