@@ -66,7 +66,7 @@ class Evidence:
         self._walk(source, items, at, "")
 
     def trait(self, atom: Atom, name: str, at: int, listed: bool = False) -> None:
-        """Note a trait of a symbol; ``listed`` says that it ends a list, of numbers or of anything."""
+        """Note a trait of a symbol; ``listed`` says that it ends a list, or stands in a product of vectors."""
         found = self._of(atom, at)
         found.traits[name] += 1
         if name in ("scalar place", "compared") and not listed:
@@ -256,8 +256,10 @@ class Evidence:
         """Traits of terms that are one symbol."""
         if inside in ("denominator", "root", "listed"):
             for part in _split(items, (*MARKS, "*")):
-                for one in self._factors(source, part):
-                    self.trait(one, "scalar place", at, inside == "listed")
+                found = list(self._factors(source, part))
+                turned = any(one.sup is not None and flat(one.sup) in TRANSPOSES for one in found)
+                for one in found:  # of p^T A p nothing is a number
+                    self.trait(one, "scalar place", at, turned or inside == "listed")
         elif inside in ("norm", "product", "absolute"):
             for part in _split(items, (*MARKS, ",")):
                 both = self._single(source, part)

@@ -269,8 +269,16 @@ def _letter(seen: Seen, kind: str, made: Callable[[str, str, set[str], str], Dec
 
 
 def picking(traits: Traits) -> set[str]:
-    """Running letters that pick an entry of a vector: with them it stands where only a number can, never in a norm."""
-    return {letter for letter, times in traits.entries.items() if times > 4 * traits.points_with[letter]}
+    """Running letters that pick an entry of a vector: with them it stands where only a number can, never in a norm.
+
+    A letter that counts points stands in the next one, too: ``x_{k+1}``.
+    """
+    lasts = [sub.rpartition(",")[2] for sub, _ in traits.scripts]
+    return {
+        letter for letter, times in traits.entries.items()
+        if times > 4 * traits.points_with[letter]
+        and not any(last.startswith((f"{letter}+", f"{letter}-")) for last in lasts)
+    }  # fmt: skip
 
 
 def _component(seen: Seen) -> set[str]:
