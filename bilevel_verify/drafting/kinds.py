@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from bilevel_verify.drafting.evidence import RUNNING, TRANSPOSES, Evidence, Key, Traits, is_running, is_word
+from bilevel_verify.drafting.evidence import TRANSPOSES, Evidence, Key, Traits
+from bilevel_verify.drafting.stretches import RUNNING, is_running, is_word
 from bilevel_verify.drafting.symbol_kinds import ORDERS, SPECTRAL, Seen, core, kind_of, latex_of, plain_kind
 from bilevel_verify.latex import Entry, Notation
 from bilevel_verify.latex.grammar.names import EXPECTATION

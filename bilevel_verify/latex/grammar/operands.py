@@ -9,15 +9,14 @@ from fractions import Fraction
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.brackets import arguments, until
 from bilevel_verify.latex.grammar.cursor import BARS, Cursor, begins_operand
-from bilevel_verify.latex.grammar.derivatives import WORDS
 from bilevel_verify.latex.grammar.doubts import no_open_bars
 from bilevel_verify.latex.grammar.expressions import expression, factor, listed, number, raised, term, whole
 from bilevel_verify.latex.grammar.names import symbol
-from bilevel_verify.latex.grammar.operators import operator
-from bilevel_verify.latex.grammar.sets import braces, relation
+from bilevel_verify.latex.grammar.operators import operator, probability, subdifferential
+from bilevel_verify.latex.grammar.sets import braces
 from bilevel_verify.latex.grammar.tables import cases, matrix
 from bilevel_verify.latex.source import symbols
-from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script, closing, opens
+from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import LINES, Kind, Value
@@ -51,10 +50,10 @@ def operand(cursor: Cursor) -> Value:
             return Value(tree.Call("set", (), column=item.at + 1), "set")
         case Token(kind="command", text="partial"):
             cursor.place += 1
-            return _subdifferential(cursor, item)
+            return subdifferential(cursor, item)
         case Token(kind="command", text="Pr") if cursor.context.notation.options.get("habits"):
             cursor.place += 1
-            return _probability(cursor, item)
+            return probability(cursor, item)
         case Token(kind="command", text=text) if text in symbols.DOTS:
             cursor.place += 1
             return Value(tree.Letter("dots", column=item.at + 1), "unknown")
@@ -70,49 +69,6 @@ def operand(cursor: Cursor) -> Value:
             cursor.place += 1
             return environment(cursor, item)
     return symbol(cursor)
-
-
-def _subdifferential(cursor: Cursor, item: Token) -> Value:
-    """``\\partial f(x)``, where the notation says that it is a set."""
-    if "partial" not in cursor.context.notation.options:
-        raise cursor.error("macro", "\\partial is not known as an operand", item)
-    if isinstance(below := cursor.look(), Script) and below.kind == "_":
-        cursor.place += 1
-        return _partial(cursor, below)
-    value = factor(cursor)
-    if not isinstance(value.node, tree.Call) or value.kind != "scalar":
-        raise cursor.error("macro", "\\partial of something that is not a value of a function", item)
-    return Value(tree.Call("subdifferential", (value.node,), column=item.at + 1), "set")
-
-
-def _probability(cursor: Cursor, item: Token) -> Value:
-    """``\\Pr[X \\ge s]``: what stands in the bracket is an event."""
-    place = cursor.place
-    after = cursor.look()
-    if not opens(after, "(["):
-        raise cursor.error("arguments", "a probability without brackets", item)
-    end = place if isinstance(after, Fence) else closing(cursor.items, place)
-    inner = after.items if isinstance(after, Fence) else cursor.items[place + 1 : end]
-    if end is None:
-        raise cursor.error("unbalanced", "a bracket that is not closed", item)
-    cursor.place = end + 1
-    event = relation(cursor.child(inner, item.at))
-    return Value(tree.Call("probability", (event,), column=item.at + 1), "scalar")
-
-
-def _partial(cursor: Cursor, below: Script) -> Value:
-    """``\\partial_i f(x)``: an entry of the gradient."""
-    start = cursor.look(operand=True)
-    value = factor(cursor)
-    name = value.node.function if isinstance(value.node, tree.Call) else getattr(value.node, "name", "")
-    if name not in cursor.context.notation.functions or value.kind not in ("scalar", "function"):
-        raise cursor.error("macro", "\\partial of something that is not a value of a function", start)
-    index = whole(cursor.child(below.items, below.at)).node
-    gradient = f"{WORDS[1]}_{name}"
-    if isinstance(value.node, tree.Call):
-        node = tree.Call("component", (replace(value.node, function=gradient), index), column=value.node.column)
-        return Value(node, "scalar")
-    return Value(tree.Index(gradient, (index,), column=value.node.column), "function")
 
 
 def _braced(cursor: Cursor, item: Group) -> Value:
