@@ -361,7 +361,8 @@ def _entries(kind: str, items: tuple[Item, ...]) -> list[tuple[Item, ...]]:
 
 def separated(cursor: Cursor, given: bool) -> bool:
     """Whether the next sign stands between two expressions: a comma, or the bar of what is ``given``."""
-    return cursor.sees("mark", ",", ";") or (given and cursor.sees("command", "mid"))
+    barred = given and cursor.context.notation.options.get("habits") and cursor.sees("command", "mid")
+    return cursor.sees("mark", ",", ";") or bool(barred)
 
 
 def listed(cursor: Cursor, *, given: bool = False) -> list[Value]:
