@@ -13,8 +13,8 @@ from bilevel_verify.language import to_text
 from bilevel_verify.proofreading.source import paper_of_draft
 
 STRANGERS = Path(__file__).parent / "strangers"
-QUICK = ("22_holder.tex", "28_bisect_secant.tex", "40_newton_cg.tex")
-"""A twentieth of them; the thorough run reads all."""
+QUICK = ("22_holder.tex", "28_bisect_secant.tex", "40_newton_cg.tex", "58_dualavg.tex", "60_switch.md")
+"""Few of them; the thorough run reads all."""
 CG = r"""**Algorithm 1** A method
 
 1. Input: $b$, $x_0$, $K$.
