@@ -13,7 +13,7 @@ from bilevel_verify.drafting.compared import with_numbers
 from bilevel_verify.drafting.document import Document
 from bilevel_verify.drafting.drafted import Drafted
 from bilevel_verify.drafting.entries import Composer
-from bilevel_verify.drafting.evidence import Evidence, Key, is_running
+from bilevel_verify.drafting.evidence import Evidence, Key
 from bilevel_verify.drafting.forms import Sorts, Store
 from bilevel_verify.drafting.kinds import Declared, notation_of, said
 from bilevel_verify.drafting.latex_source import read_latex_source
@@ -24,6 +24,7 @@ from bilevel_verify.drafting.notes import Note
 from bilevel_verify.drafting.relations import Printed, Reader
 from bilevel_verify.drafting.scopes import Scopes
 from bilevel_verify.drafting.sentences import contexts
+from bilevel_verify.drafting.stretches import is_running
 from bilevel_verify.drafting.writing import card_text
 from bilevel_verify.drafting.written import Written, written
 from bilevel_verify.errors import InputError, LatexError

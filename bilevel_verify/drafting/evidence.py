@@ -9,21 +9,31 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from bilevel_verify.drafting.stretches import (
+    RUNNING,
+    are_dots,
+    begins,
+    bracketed,
+    is_identity,
+    is_running,
+    last_index,
+    sides_of,
+    split_at,
+)
 from bilevel_verify.errors import LatexError
 from bilevel_verify.latex.source.atoms import Atom, atom_of
-from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script, closing, opens
+from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script, opens
 from bilevel_verify.latex.source.structure import flat
-from bilevel_verify.latex.source.symbols import DOTS, FRACTIONS
+from bilevel_verify.latex.source.symbols import FRACTIONS
 from bilevel_verify.latex.source.tokens import Source, Token
 
 TRANSPOSES = ("T", "top", "intercal", r"\mathsf{T}")
 MARKS = ("-", "+")
 BARS = {"||": "||", "|": "|", "||(": "||)", "|(": "|)", "dot(": "dot)"}
 LEAST = frozenset({"min", "max", "inf", "sup", "argmin", "argmax"})
-RUNNING = frozenset("i j k l m n p q r s t \\ell \\tau".split())
 
 
 @dataclass(slots=True)
@@ -31,6 +41,7 @@ class Traits:
     """How often a symbol was seen in which part.
 
     ``scripts`` counts pairs of subscript and superscript, as flat LaTeX; ``first`` is the place of the first one.
+    ``entries`` counts last indices with which it stands where only a number can, ``points_with`` those in norms.
     """
 
     atom: Atom
@@ -40,6 +51,8 @@ class Traits:
     traits: Counter[str] = field(default_factory=Counter)
     arities: Counter[int] = field(default_factory=Counter)
     points: Counter[Key] = field(default_factory=Counter)
+    entries: Counter[str] = field(default_factory=Counter)
+    points_with: Counter[str] = field(default_factory=Counter)
     sub_items: dict[str, tuple[Item, ...]] = field(default_factory=dict)
     sup_items: dict[str, tuple[Item, ...]] = field(default_factory=dict)
 
@@ -62,9 +75,14 @@ class Evidence:
         """Look at one formula."""
         self._walk(source, items, at, "")
 
-    def trait(self, atom: Atom, name: str, at: int) -> None:
-        """Note a trait of a symbol."""
-        self._of(atom, at).traits[name] += 1
+    def trait(self, atom: Atom, name: str, at: int, listed: bool = False) -> None:
+        """Note a trait of a symbol; ``listed`` says that it ends a list, or stands in a product of vectors."""
+        found = self._of(atom, at)
+        found.traits[name] += 1
+        if name in ("scalar place", "compared") and not listed:
+            found.entries.update(last_index(atom))
+        elif name in ("norm", "product", "point"):
+            found.points_with.update(last_index(atom))
 
     def _of(self, atom: Atom, at: int) -> Traits:
         named = atom.sub is not None and not is_running(atom.sub, self.indices)
@@ -86,6 +104,12 @@ class Evidence:
                 if isinstance(item, Token) and item.kind == "operator" and place + 1 < len(items):
                     self._range(items[place + 1])
                     self._least(source, item, items, place + 1, at)
+                if isinstance(item, Token) and item.kind == "elementary":
+                    for argument in bracketed(items, place + 1) or ():
+                        if (one := self._single(source, argument)) is not None:
+                            self._of(one, at).entries.update(last_index(one))
+                if isinstance(item, Fence) and item.left in ("||", "||(") and place + 1 < len(items):
+                    self._norm(items[place + 1])
                 if isinstance(item, Token) and item.kind == "delimiter" and item.text in BARS and place > closed:
                     end = self._bars(source, items, place, at)
                     closed = end if item.text in ("||", "|") else closed
@@ -95,6 +119,11 @@ class Evidence:
             if not atom.symbol.endswith("\\nabla"):
                 self._seen(source, atom, items, place, after, at)
             place = after
+
+    def _norm(self, after: Item) -> None:
+        """The index of a norm, behind its bars."""
+        if isinstance(after, Script) and after.kind == "_":
+            self.norms.add(flat(after.items))
 
     def _atom(self, source: Source, items: Sequence[Item], place: int) -> tuple[Atom | None, int]:
         try:
@@ -113,11 +142,15 @@ class Evidence:
             found.sup_items.setdefault(sup or "", atom.sup)
         if sup in TRANSPOSES:
             found.traits["transposed"] += 1
+        found.entries.update(last_index(atom) if sup is not None and re.fullmatch("[2-9]", sup) else ())
         before, _ = self._atom(source, items, place - 1) if place else (None, 0)
+        follows = items[after] if after < len(items) else None
+        if is_identity(atom) and (before is not None or (isinstance(follows, Token) and follows.text in MARKS)):
+            found.traits["identity"] += 1
         if self._after_nabla(source, items, place):
             found.traits["differentiated"] += 1
         found.traits["operator"] += after < len(items) and opens(items[after], "([")
-        found.traits["prefix"] += after < len(items) and _begins(items[after])
+        found.traits["prefix"] += after < len(items) and begins(items[after])
         arguments = bracketed(items, after)
         if arguments is not None:
             found.arities[len(arguments)] += 1
@@ -135,7 +168,6 @@ class Evidence:
             for argument in arguments:
                 if (value := self._value(source, argument)) is not None:
                     self.trait(value, "value point", at)
-        follows = items[after] if after < len(items) else None
         if before is None and isinstance(follows, Token) and follows.text == ":":
             found.traits["mapped"] += 1
 
@@ -224,34 +256,38 @@ class Evidence:
                 inside = "norm" if closing[:2] == "||" else "product" if closing == "dot)" else "absolute"
                 self._terms(source, items[place + 1 : end], at, inside)
                 after = items[end + 1] if end + 1 < len(items) else None
-                if inside == "norm" and isinstance(after, Script) and after.kind == "_":
-                    self.norms.add(flat(after.items))
+                if inside == "norm" and after is not None:
+                    self._norm(after)
                 return end
         return place
 
     def _terms(self, source: Source, items: Sequence[Item], at: int, inside: str) -> None:
         """Traits of terms that are one symbol."""
-        if inside in ("denominator", "root"):
-            for part in _split(items, (*MARKS, "*")):
-                for one in self._factors(source, part):
-                    self.trait(one, "scalar place", at)
+        if inside in ("denominator", "root", "listed"):
+            for part in split_at(items, (*MARKS, "*")):
+                found = list(self._factors(source, part))
+                turned = any(one.sup is not None and flat(one.sup) in TRANSPOSES for one in found)
+                for one in found:  # of p^T A p nothing is a number
+                    self.trait(one, "scalar place", at, turned or inside == "listed")
         elif inside in ("norm", "product", "absolute"):
-            for part in _split(items, (*MARKS, ",")):
+            for part in split_at(items, (*MARKS, ",")):
                 both = self._single(source, part)
                 if both is not None and both.sub is not None and both.sup is not None:
                     self.trait(both, f"{inside} both", at)
                 if inside == "absolute":
+                    if both is not None:
+                        self._of(both, at).entries.update(last_index(both))
                     continue
                 if (alone := self._single(source, part)) is not None:
                     self.trait(alone, inside, at)
                 elif (value := self._value(source, part)) is not None:
                     self.trait(value, f"value {inside}", at)
         elif inside in ("", "script"):
-            sides = list(_sides(items))
+            sides = list(sides_of(items))
             self._members(source, sides, at)
             for number, (part, before, after) in enumerate([] if inside else sides):
-                if number and _dots(sides[number - 1][0]):
-                    self._terms(source, part, at, "denominator")  # the end of k = 0, 1, \\dots, K-1
+                if number and are_dots(sides[number - 1][0]):
+                    self._terms(source, part, at, "listed")  # the end of k = 0, 1, \\dots, K-1
                 member = self._single(source, part)
                 if member is None:
                     if {before, after} & {"<", ">", "<=", ">="} and (value := self._value(source, part)) is not None:
@@ -296,81 +332,3 @@ class Evidence:
             found.append(atom)
             place = after
         yield from found
-
-
-def _dots(items: Sequence[Item]) -> bool:
-    """Whether nothing but dots stands there."""
-    return bool(items) and all(
-        isinstance(item, Token) and item.kind == "command" and item.text in DOTS for item in items
-    )
-
-
-def bracketed(items: Sequence[Item], place: int) -> list[list[Item]] | None:
-    """The arguments in the round bracket at a place, separated by commas; None if there is no bracket."""
-    if place >= len(items):
-        return None
-    item = items[place]
-    if isinstance(item, Fence) and item.left == "(" and item.right == ")":
-        return list(_split(item.items, (",", ";")))
-    if not (isinstance(item, Token) and item.kind == "delimiter" and item.text == "("):
-        return None
-    end = closing(items, place)
-    return None if end is None else list(_split(items[place + 1 : end], (",", ";")))
-
-
-def _split(items: Sequence[Item], marks: Iterable[str]) -> Iterator[list[Item]]:
-    part: list[Item] = []
-    depth = 0
-    marks = frozenset(marks)
-    for item in items:
-        if isinstance(item, Token) and item.kind == "delimiter":
-            depth += 1 if item.text.endswith("(") or item.text in "[{" else -1 if item.text[-1:] in ")]}" else 0
-        if depth == 0 and isinstance(item, Token) and item.text in marks:
-            yield part
-            part = []
-        else:
-            part.append(item)
-    yield part
-
-
-def _sides(items: Sequence[Item]) -> Iterator[tuple[list[Item], str, str]]:
-    """The members of a chain with the relation before and after each."""
-    part: list[Item] = []
-    before = ""
-    for item in items:
-        if isinstance(item, Token) and (item.kind in ("relation", "row", "word", "connective") or item.text == ","):
-            sign = item.text if item.kind == "relation" else ""
-            yield part, before, sign
-            part, before = [], sign
-        elif not (isinstance(item, Token) and item.kind == "cell"):
-            part.append(item)
-    yield part, before, ""
-
-
-def is_running(script: Sequence[Item], running: Iterable[str]) -> bool:
-    """Whether a script holds a letter that runs; letters side by side are a word unless they all run."""
-    letters = frozenset(running)
-    run: list[bool] = []
-    found = False
-    for item in (*script, None):
-        if isinstance(item, Token) and item.kind in ("letter", "command"):
-            run.append(flat([item]) in letters)
-            continue
-        found = found or (bool(run) and all(run))
-        run = []
-    return found
-
-
-def is_word(script: str) -> bool:
-    """Whether a script is a word (``int``, ``\\mathrm{out}``)."""
-    return bool(re.fullmatch(r"\\(?:mathrm|operatorname)\{[^{}]*\}|[A-Za-z]{2,}|\\(?:min|max)", script))
-
-
-def _begins(item: Item) -> bool:
-    """Whether an operand other than a bracket begins with an item: a letter, a norm, a fraction."""
-    if isinstance(item, Token):
-        return item.kind in ("letter", "operator") or (item.kind, item.text) in (
-            ("delimiter", "||"),
-            ("command", "nabla"),
-        )
-    return isinstance(item, Macro | Fence) and not opens(item, "([")

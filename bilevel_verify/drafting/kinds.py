@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from bilevel_verify.drafting.evidence import RUNNING, TRANSPOSES, Evidence, Key, Traits, is_running, is_word
+from bilevel_verify.drafting.evidence import TRANSPOSES, Evidence, Key, Traits
+from bilevel_verify.drafting.stretches import RUNNING, is_running, is_word
 from bilevel_verify.drafting.symbol_kinds import ORDERS, SPECTRAL, Seen, core, kind_of, latex_of, plain_kind
 from bilevel_verify.latex import Entry, Notation
 from bilevel_verify.latex.grammar.names import EXPECTATION
@@ -35,7 +36,23 @@ SAID = {
 """Words before a formula -> what they say about the symbol in it."""
 
 
-DRAFTED = {"open_minima": "wide", "bracketed_index": "yes", "partial": "subdifferential"}
+NUMBER_LIKE = (
+    "\\lambda",
+    "\\mu",
+    "\\alpha",
+    "\\beta",
+    "\\eta",
+    "\\rho",
+    "\\sigma",
+    "\\kappa",
+    "\\varepsilon",
+    "\\epsilon",
+    "k",
+    "t",
+)
+"""Letters that are hardly ever functions."""
+DRAFTED = {"open_minima": "wide", "bracketed_index": "yes", "partial": "subdifferential",
+           "subscripts": "indices", "habits": "paper"}  # fmt: skip
 """How the formulas of a draft are read."""
 
 
@@ -243,11 +260,26 @@ def _alone(seen: Seen) -> bool:
 def _letter(seen: Seen, kind: str, made: Callable[[str, str, set[str], str], Declared]) -> Declared:
     flags: set[str] = set()
     sequence = _indexed(seen.traits, seen.indices)
+    if kind == "vector":
+        flags |= {f"entry-{core(letter)}" for letter in picking(seen.traits)}
     if _upper(seen.traits, seen.indices, kind):
         sequence = True
         flags.add("upper")
         flags |= _component(seen)
     return made("sequence" if sequence else "letter", kind, flags, kind)
+
+
+def picking(traits: Traits) -> set[str]:
+    """Running letters that pick an entry of a vector: with them it stands where only a number can, never in a norm.
+
+    A letter that counts points stands in the next one, too: ``x_{k+1}``.
+    """
+    lasts = [sub.rpartition(",")[2] for sub, _ in traits.scripts]
+    return {
+        letter for letter, times in traits.entries.items()
+        if times > 4 * traits.points_with[letter]
+        and not any(last.startswith((f"{letter}+", f"{letter}-")) for last in lasts)
+    }  # fmt: skip
 
 
 def _component(seen: Seen) -> set[str]:
@@ -289,6 +321,8 @@ def _is_function(seen: Seen) -> bool:
         return True  # the projection onto a set, \Pi_{\mathcal X}(x - y)
     if traits.traits["differentiated"] or (traits.traits["mapped"] and applied) or seen.applied * 8 > traits.count:
         return True
+    if applied > 1 and applied >= traits.traits["bracket"] and seen.key[0] not in NUMBER_LIKE:
+        return True  # E(t), p(A): one symbol in brackets is an argument
     return applied > 0 and (
         applied * 2 > traits.count or (spoken["function"] > 0 and not traits.traits["scalar place"])
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from bilevel_verify.drafting.document import Macro
 from bilevel_verify.drafting.positions import FILLER, Piece, Remark, Text
 from bilevel_verify.errors import LatexError
-from bilevel_verify.latex.source.macros import joined
+from bilevel_verify.latex.source.macros import filled, joined
 
 STEPS, LONGEST, MOST = 2_000, 40_000, 2_000
 HEAD = re.compile(
@@ -205,7 +205,7 @@ def _call(text: str, found: re.Match[str], macro: Macro) -> tuple[str, int]:
             inner = single[1], single.end()
         values.append(inner[0])
         end = inner[1]
-    return re.sub(r"#([1-9])", lambda m: values[int(m[1]) - 1] if int(m[1]) <= len(values) else "", macro.body), end
+    return filled(macro.body, values), end
 
 
 def opened(text: Text, macros: Mapping[str, Macro]) -> Text:

@@ -40,7 +40,9 @@ def read_markdown_source(path: Path) -> Document:
     return Document(title[1].strip() if title else path.stem, text, tuple(units), {}, tuple(scan.remarks))
 
 
-QED = re.compile(r"(?:[∎□■◻◼]|\$\\(?:black)?[Ss]quare\$|\$\\(?:Box|qed)\$|\bQ\.E\.D\.)[ \t]*(?=\n[ \t]*\n|\n?\Z)")
+QED = re.compile(
+    r"(?:[∎□■◻◼]|\\(?:black)?[Ss]quare\s*\$\$?|\\(?:Box|qed)\s*\$\$?|\bQ\.E\.D\.)[ \t]*(?=\n[ \t]*\n|\n?\Z)"
+)
 """The sign at the end of a proof: what stands in the paragraphs behind it is text again."""
 
 

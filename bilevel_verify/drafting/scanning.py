@@ -17,6 +17,8 @@ DISPLAYS = frozenset(
 ALIGNING = frozenset("align gather eqnarray alignat flalign IEEEeqnarray multline xalignat".split())
 PICTURE = re.compile(r"\\begin\s*\{(tikzpicture|picture|tabular|tabularx|table|figure)\*?\}")
 PARAGRAPH = re.compile(r"\n[ \t]*\n")
+END_OF_PROOF = r"(?:\\(?:q?quad|hfill)\s*)*\\(?:(?:[Bb]lack)?[Ss]quare|Box|qed)(?![A-Za-z])"
+"""The sign at the end of a proof, as a formula of its own or at the end of one."""
 LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
 TAG = re.compile(r"\\tag\*?\s*\{([^{}]*)\}")
 OPENING = re.compile(
@@ -96,7 +98,7 @@ class Scan:
         raw = self.text.text[found.end() : close.start()]
         self.count += 1
         bare = raw.replace(FILLER, "")
-        if not bare.strip():
+        if not bare.strip() or re.fullmatch(END_OF_PROOF, bare.strip()):
             return
         labels = tuple(LABEL.findall(bare))
         tags = TAG.findall(bare)

@@ -66,6 +66,8 @@ def plain_kind(seen: Seen) -> tuple[str, str]:
         return "set", ""
     length = traits["norm"] + traits["product"] + traits["point"] + traits["transposed"] + spoken["vector"]
     number = traits["scalar place"] + traits["compared"] + spoken["scalar"]
+    if traits["identity"] and not number and not seen.traits.sub_items:
+        return "matrix", ""  # I - eta H, A + lambda I
     letter, bold = core(seen.key[0]), "\\mathbf" in seen.key[0]
     big = letter[:1].isupper() or (letter.startswith("\\") and letter[1:2].isupper())
     if spoken["matrix"] or traits["ordered"] or (bold and big and number == 0):

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from bilevel_verify.drafting.document import Document, Formula
 from bilevel_verify.drafting.macros import written_out
+from bilevel_verify.drafting.scanning import END_OF_PROOF
 from bilevel_verify.errors import LatexError
 from bilevel_verify.latex.source.items import Item
 from bilevel_verify.latex.source.structure import build
@@ -17,6 +18,7 @@ AWAY = re.compile(
     r"\\(?:label|tag|(?:ref)?stepcounter)\*?\s*\{[^{}]*\}|\\(?:addto|set)counter\s*\{[^{}]*\}\s*\{[^{}]*\}"
     r"|\\(?:begin|end)\{(?:subequations|small|footnotesize)\}"
     r"|\\(?:IEEEeqnarraynumspace|qedhere|smash|mathstrut)(?![A-Za-z])"
+    rf"|{END_OF_PROOF}\s*\Z"
 )
 
 
@@ -63,5 +65,6 @@ def _written(document: Document, formula: Formula) -> Written:
 def cleaned(latex: str) -> str:
     """Spellings that mean the same to a reader of the page; what goes away leaves blanks, so that places stay."""
     latex = AWAY.sub(lambda m: " " * len(m[0]), latex)
+    latex = latex.replace(r"\mathds", r"\mathbb").replace(r"\mathbbm", r"\mathbb ")
     latex = re.sub(r"\\rm\s*\{\s*([A-Za-z]+)\s*\}", r"\\mathrm{\1}", latex)
     return re.sub(r"\\(?:intertext|shortintertext)\s*\{[^{}]*\}", r"\\\\ ", latex)

@@ -42,16 +42,17 @@ FLAGS = frozenset("upper split first last lower-component upper-component 1 2 3 
 """``upper``: superscripts are indices too; ``split``: ``w_{jk}`` has two indices; ``first``, ``last``: the index of a
 function is its first or last argument; a digit: number of arguments; ``...-component``: with that script it is a
 component, a scalar. Further ``of-matrix``, ``of-scalar`` and ``of-NAME``: what the one argument is, where the symbol
-is a letter too."""
+is a letter too, and ``entry-NAME``: a last index NAME picks an entry of the vector, a number."""
 OPTIONS: dict[str, tuple[str, ...]] = {
     "log_takes": ("factor", "product"),
     "power_after": ("value", "argument"),
     "open_sums": ("wide",),
     "open_minima": ("wide",),
-    "subscripts": ("product",),
+    "subscripts": ("product", "indices"),
     "circ": ("outer",),
     "bracketed_index": ("yes",),
     "partial": ("subdifferential",),
+    "habits": ("paper",),
 }
 """Readings that a paper fixes for itself; without them the reader asks."""
 INDICES = "i j k l m n p q r s t"
@@ -232,7 +233,7 @@ def _declared(word: str, group: str) -> Entry:
         display, _, flags = display.partition(":")
     atom = _symbol(display, group)
     marked = frozenset(flag for flag in flags.split(",") if flag)
-    unknown = sorted(flag for flag in marked - FLAGS if not flag.startswith("of-"))
+    unknown = sorted(flag for flag in marked - FLAGS if not flag.startswith(("of-", "entry-")))
     if unknown:
         raise InputError(f"[notation] {group}: unknown flag {unknown[0]!r} of {word!r}")
     role, kind = GROUPS[group]

@@ -67,6 +67,10 @@ def _spelt(source: Source, tokens: list[Token], notation: Notation) -> list[Toke
     out: list[Token] = []
     place = 0
     while place < len(tokens):
+        if notation.options.get("habits") and place and tokens[place - 1].text in ("_", "^"):
+            out.append(tokens[place])  # of ``p_kAp`` the first letter alone is the script
+            place += 1
+            continue
         run = place
         while run < len(tokens) and tokens[run].kind == "letter" and tokens[run].at == tokens[place].at + run - place:
             run += 1

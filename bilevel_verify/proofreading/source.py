@@ -139,7 +139,7 @@ class Paper:
     @cached_property
     def given(self) -> frozenset[str]:
         """Sequences of which an entry ``a_k`` stands alone on a side of an equation, or as a formula, in the text."""
-        found: set[str] = set()
+        found = {*self.entries}
         for sentence in self.sentences:
             if sentence.read.formula.kind != "algorithm-line":
                 for chain in sentence.chains():
@@ -149,6 +149,13 @@ class Paper:
                     found |= {m.base for m in alone if isinstance(m, tree.Index) and tree.letters(m) - {m.base}}
                 found |= {name for chain in sentence.chains() for name in _given_together(sentence, chain)}
         return frozenset(found)
+
+    @cached_property
+    def entries(self) -> frozenset[str]:
+        """Names of the entries of a matrix, ``a_{ij}`` beside ``A``: with two indices, by the same letter."""
+        two = {p.base for p in self.parts if isinstance(p, tree.Index) and len(p.indices) == 2}
+        large = {p.name for p in self.parts if isinstance(p, tree.Letter)}
+        return frozenset(name for name in two if len(name) == 1 and name.upper() != name and name.upper() in large)
 
     @cached_property
     def below(self) -> frozenset[str]:

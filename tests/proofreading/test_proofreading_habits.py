@@ -57,6 +57,26 @@ SLIPS = [
     (SUMMED, r"In the last epoch $ns\le B^2$", r"In the last epoch $s\le B$", "uses s <= B, which nothing"),
     (SIGN, r"For $\tau>0$ let", "Let", "its hypothesis tau > 0 is not met"),
     (GIVES, r"By \eqref{rate}, $d(", r"By \eqref{step}, $d(", "(1) is cited for what (2) says"),
+    (
+        "macros-before-letters.tex",
+        r"=2\nrm{u}^2+2\nrm{v}^2 .",
+        r"=2\nrm{u}^2+\nrm{v}^2 .",
+        "with 2*norm(v)**2 in the place",
+    ),
+    ("partial-derivatives.md", r"\arg\max", r"\max", "arg max is meant"),
+    ("input-below-a-quotient.md", r"0<h\le\frac1L", r"0<h\le\frac2L", "uses 1 - L*h/2 >= 1/2, which nothing"),
+    ("named-in-another-section.md", r"\le L\kappa\|", r"\le\frac L2\kappa\|", "with 1 in the place of 2 it does"),
+    ("point-for-all.md", r" for all $x\in X$. If", ". If", "the term f(x) of one line is f(x_star)"),
+    ("implicit-step.md", "The implicit step", "The step", "z[k + 1] has z[k + 1] here, and z[k] in"),
+    ("blocks-on-the-line.md", "Let $p=q=1$ and", "Let", "one side has x entries, the other y"),
+    ("given-by-entries.tex", r" with $c_t=g_{t,i}^2$", "", "its hypothesis c_T >= 0 is not met"),
+    ("product-of-sums.md", r"\sum_{i=1}^np_i\sum", r"\sum_{i=1}^n\sum", "the index i is bound twice"),
+    (
+        "list-with-an-end.md",
+        r"$M_0,M_1,\dots,M_K$ be a martingale with $|M_k-M_{k-1}|\le c_k$ for $k=1,\dots,K$, where",
+        r"$M$ be a martingale with $|M_k-M_{k-1}|\le c_k$ for all $k$, where",
+        "speaks of K, and nothing introduces it",
+    ),
     (TWO_STEPS, r"w_t-\eta\nabla\ell(z_t)", r"w_t+\eta\nabla\ell(z_t)", "the step goes along the gradient"),
 ]
 LINES = r"""
@@ -95,7 +115,7 @@ FRAME = r"""\begin{algorithm}\begin{algorithmic}[1]
 
 
 def test_the_texts_are_there() -> None:
-    assert len(HABITS) == 56
+    assert len(HABITS) == 67
 
 
 @pytest.mark.parametrize("name", HABITS)

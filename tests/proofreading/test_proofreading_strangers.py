@@ -13,8 +13,8 @@ from bilevel_verify.language import to_text
 from bilevel_verify.proofreading.source import paper_of_draft
 
 STRANGERS = Path(__file__).parent / "strangers"
-QUICK = ("22_holder.tex", "28_bisect_secant.tex", "40_newton_cg.tex")
-"""A twentieth of them; the thorough run reads all."""
+QUICK = ("22_holder.tex", "28_bisect_secant.tex", "40_newton_cg.tex", "58_dualavg.tex", "60_switch.md")
+"""Few of them; the thorough run reads all."""
 CG = r"""**Algorithm 1** A method
 
 1. Input: $b$, $x_0$, $K$.
@@ -152,6 +152,14 @@ READ = {
     "E given": (r"\mathbb{E}[f(x_{k+1})\mid x_k]\le f(x_k)", "expectation(x[k], f(x[k + 1]))"),
     "E given, in a fence": (r"\mathbb{E}\left[f(x_{k+1})\mid x_k\right]\le f(x_k)", "expectation(x[k], f(x[k + 1]))"),
     "a subdifferential": (r"g_k\in\partial f(x_k)", "subdifferential(f(x[k]))"),
+    "an entry of the gradient": (r"|\partial_i f(x_k)|\le1", "abs(component(grad_f(x[k]), i))"),
+    "the infimum of a function": (r"f(x_k)\ge\inf f", "inf(f(_), (_,))"),
+    "an interval": (r"[0,1]\cup[2,3]\ne\emptyset", "union(interval_closed(0, 1), interval_closed(2, 3))"),
+    "a probability": (r"\Pr[f(x_k)\ge1]\le1", "probability(f(x[k]) >= 1)"),
+    "two running letters": (r"\sum_{i=1}^n\sum_{j=1}^nh_{ij}\le1", "sum(sum(h[i,j], (j, 1, n)), (i, 1, n))"),
+    "letters behind an index": (r"p_kBc_k\le1", "p[k]*B*c[k]"),
+    "a map": (r"f:\mathbb R^n\times\mathbb R\to\mathbb R", "maps(f, times(reals(n), reals()), reals())"),
+    "a derivative by time": (r"\frac{d}{dt}f(x_k)\le0", "derivative(f(x[k]), t)"),
     "the vector of ones": (r"\mathbf{1}^\top x_k=\mathbf{1}^\top x_0", "T(n1_bf) @ x[k]"),
 }
 

@@ -52,10 +52,29 @@ def plus_one(node: tree.Node) -> tree.Node:
     return tree.Add((node, tree.Number(Fraction(1))))
 
 
+DIVIDES, DIVIDED = re.compile(r"\s*divides\s*"), re.compile(r"\s*is (?:divisible by|a multiple of)\s*")
+
+
+def _divides(parts: list[str | Told], line: Line) -> tree.Node | None:
+    """``H divides t + 1`` and ``t + 1 is divisible by H`` in words."""
+    for place in range(1, len(parts) - 1):
+        one, said, other = parts[place - 1 : place + 2]
+        if isinstance(said, str) and not isinstance(one, str) and not isinstance(other, str):
+            if DIVIDED.fullmatch(said):
+                one, other = other, one
+            elif not DIVIDES.fullmatch(said):
+                continue
+            by, whole = (chain_of(part, line)[0].members[0] for part in (one, other))
+            return tree.Compare((tree.Modulo(whole, by), tree.Number(Fraction(0))), ("==",))
+    return None
+
+
 def test_of(parts: list[str | Told], line: Line) -> tree.Node:
     """The condition of a test: comparisons with ``or`` and ``and`` between them."""
     found: list[tree.Node] = []
     words: list[str] = []
+    if (divided := _divides(parts, line)) is not None:
+        return divided
     for part in parts:
         if isinstance(part, str):
             words += re.findall(r"\b(or|and)\b", part) if found else []

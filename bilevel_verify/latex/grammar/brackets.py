@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.cursor import Cursor
-from bilevel_verify.latex.grammar.expressions import expression, listed, no_place, whole
+from bilevel_verify.latex.grammar.expressions import expression, listed, no_place, separated, whole
 from bilevel_verify.latex.source import symbols
 from bilevel_verify.latex.source.items import Fence, Script
 from bilevel_verify.latex.source.structure import flat
@@ -19,22 +19,25 @@ def arguments(cursor: Cursor, opening: str = "(") -> list[Value] | None:
     item = cursor.look()
     if isinstance(item, Fence) and item.left in opening and item.right == CLOSED.get(item.left):
         cursor.place += 1
-        return listed(cursor.child(item.items, item.at))
+        return listed(cursor.child(item.items, item.at), given=True)
     if isinstance(item, Token) and item.kind == "delimiter" and item.text in CLOSED and item.text in opening:
         cursor.place += 1
-        values, closing = until(cursor, item)
+        values, closing = until(cursor, item, given=True)
         if closing != CLOSED[item.text]:
             raise cursor.error("unbalanced", f"{item.text!r} is closed by {closing!r}", item)
         return values
     return None
 
 
-def until(cursor: Cursor, item: Token) -> tuple[list[Value], str]:
-    """Expressions up to the bracket that closes; for intervals round and square ones may meet."""
+def until(cursor: Cursor, item: Token, *, given: bool = False) -> tuple[list[Value], str]:
+    """Expressions up to the bracket that closes; for intervals round and square ones may meet.
+
+    ``given`` says that they are arguments, between which a bar may stand: ``Q(x \\mid y)``.
+    """
     closing = {")", "]"} if item.text in "([" else {symbols.CLOSING[item.text]}
     cursor.fences.append((item.text, item.size))
     values = [expression(cursor)]
-    while cursor.sees("mark", ",", ";"):
+    while separated(cursor, given):
         cursor.take()
         values.append(expression(cursor))
     end = cursor.look(operand=True)

@@ -205,5 +205,7 @@ def begins_operand(cursor: Cursor, item: Item | None, *, expected: bool = False)
         if item.kind == "word":
             return upright(item.text) in cursor.context.notation.by_symbol or item.text in ("e", "E", "d")
         if item.kind == "command":
+            if item.text == "Pr":
+                return bool(cursor.context.notation.options.get("habits"))
             return item.text in ("nabla", "partial", "infty", "emptyset", "varnothing") or item.text in symbols.DOTS
     return False

@@ -93,7 +93,7 @@ def term(cursor: Cursor) -> Value:
             divided = True
         elif sign in ("times", "circ", "otimes") and (mode := _mode(cursor, sign)):
             factors = [_contracted(cursor, _product(cursor, factors), mode, item)]
-        elif sign in ("union", "intersection"):
+        elif sign in ("union", "intersection") or (sign == "times" and last.kind == "set"):
             factors = [_united(cursor, _product(cursor, factors), sign, item)]
         elif sign == "mod":
             cursor.take()
@@ -181,7 +181,10 @@ def _mode(cursor: Cursor, sign: str) -> Item | str | None:
 def _united(cursor: Cursor, left: Value, sign: str, item: Item) -> Value:
     """Two sets joined or cut."""
     cursor.take()
+    after = cursor.look(operand=True)
     right = factor(cursor)
+    if getattr(after, "left", getattr(after, "text", "")) == "{" and right.kind != "set":  # {k}: braces are no bracket
+        right = Value(tree.Call("set", (right.node,), column=right.node.column), "set")
     if left.kind != "set" or right.kind != "set":
         raise cursor.error("kind", f"the {sign} of a {left.kind} and a {right.kind}", item)
     return Value(tree.Call(sign, (left.node, right.node), column=left.node.column), "set")
@@ -245,7 +248,9 @@ def _placeholder(cursor: Cursor, item: Item | None) -> bool:
     if not (isinstance(item, Token) and item.kind == "command" and item.text == "cdot"):
         return False
     after = cursor.items[cursor.place + 1] if cursor.place + 1 < len(cursor.items) else None
-    return after is None or (isinstance(after, Token) and (after.kind == "delimiter" or after.text in (",", ";")))
+    return after is None or (
+        isinstance(after, Token) and (after.kind == "delimiter" or after.text in (",", ";", "mid"))
+    )
 
 
 def _no_operand(cursor: Cursor, item: Item | None) -> Exception:
@@ -354,10 +359,16 @@ def _entries(kind: str, items: tuple[Item, ...]) -> list[tuple[Item, ...]]:
     return [(one,) for one in items] if kind == "matrix" and side_by_side else [items]
 
 
-def listed(cursor: Cursor) -> list[Value]:
-    """Expressions separated by commas, up to the end."""
+def separated(cursor: Cursor, given: bool) -> bool:
+    """Whether the next sign stands between two expressions: a comma, or the bar of what is ``given``."""
+    barred = given and cursor.context.notation.options.get("habits") and cursor.sees("command", "mid")
+    return cursor.sees("mark", ",", ";") or bool(barred)
+
+
+def listed(cursor: Cursor, *, given: bool = False) -> list[Value]:
+    """Expressions separated by commas, up to the end; arguments may be separated by a bar."""
     out = [expression(cursor)]
-    while cursor.sees("mark", ",", ";"):
+    while separated(cursor, given):
         cursor.take()
         out.append(expression(cursor))
     if not cursor.done():

@@ -108,7 +108,8 @@ def _chosen(cursor: Cursor, atom: Atom, found: list[Match], item: Item) -> Value
     if len(functions) > 1 or len(letters) > 1:
         readings = tuple(m.entry.name for m in (functions if len(functions) > 1 else letters))
         raise cursor.error("ambiguous", f"{atom.latex()} is declared twice", item, readings[:2])
-    if functions and (not letters or _applies(cursor, functions[0].entry, letters[0].entry, item)):
+    turned = letters and functions and functions[0].sup is not None and flat(functions[0].sup) in ("top", "intercal")
+    if functions and not turned and (not letters or _applies(cursor, functions[0].entry, letters[0].entry, item)):
         return _applied(cursor, atom, functions[0], item)
     value = _letter(cursor, letters[0], item)
     if atom.symbol in APPLIED and letters[0].entry.kind == "scalar" and opens(cursor.look(), "["):
@@ -127,6 +128,10 @@ def _applies(cursor: Cursor, function: Entry, letter: Entry, item: Item) -> bool
         return False
     if len(values) > 1:
         return True
+    if cursor.context.notation.options.get("habits") and isinstance(
+        values[0].node, tree.Letter | tree.Index | tree.Number
+    ):
+        return True  # nobody prints a product with one symbol in brackets
     if function.arities and 1 not in function.arities:
         return False
     if function.of == "matrix":
@@ -136,6 +141,8 @@ def _applies(cursor: Cursor, function: Entry, letter: Entry, item: Item) -> bool
         return function.of == (node.name if isinstance(node, tree.Letter) else getattr(node, "base", ""))
     if values[0].kind in ("vector", "set") and letter.kind == "scalar" and not function.of:
         return True
+    if values[0].kind == letter.kind == "vector" and cursor.context.notation.options.get("habits"):
+        return True  # two vectors side by side are no product
     readings = (f"{function.name} applied to the bracket", f"{letter.name} times the bracket")
     raise cursor.error("ambiguous", f"{letter.display} is a letter and a function", item, readings)
 
@@ -159,9 +166,19 @@ def _letter(cursor: Cursor, match: Match, item: Item) -> Value:
             raise cursor.error("script", f"{entry.display} with the script of its component only", item)
         if indices:
             value = Value(tree.Index(entry.name, tuple(indices), column=column), _entry_kind(entry, match))
+            if isinstance(last := indices[-1], tree.Letter) and f"entry-{last.name}" in entry.flags and not upper:
+                value = _entry(entry, indices, column)
         if upper:
             sup = None
     return value if sup is None else raised(cursor, value, Script("^", sup, item.at))
+
+
+def _entry(entry: Entry, indices: list[tree.Node], column: int) -> Value:
+    """``x_{t,i}`` and ``x_i``, where the paper shows that i picks an entry."""
+    vector: tree.Node = tree.Letter(entry.name, column=column)
+    if len(indices) > 1:
+        vector = tree.Index(entry.name, tuple(indices[:-1]), column=column)
+    return Value(tree.Call("component", (vector, indices[-1]), column=column), "scalar")
 
 
 def _alone_wrong(entry: Entry, match: Match) -> bool:

@@ -12,7 +12,7 @@ from bilevel_verify.latex.grammar.cursor import BARS, Cursor, begins_operand
 from bilevel_verify.latex.grammar.doubts import no_open_bars
 from bilevel_verify.latex.grammar.expressions import expression, factor, listed, number, raised, term, whole
 from bilevel_verify.latex.grammar.names import symbol
-from bilevel_verify.latex.grammar.operators import operator
+from bilevel_verify.latex.grammar.operators import operator, probability, subdifferential
 from bilevel_verify.latex.grammar.sets import braces
 from bilevel_verify.latex.grammar.tables import cases, matrix
 from bilevel_verify.latex.source import symbols
@@ -50,7 +50,10 @@ def operand(cursor: Cursor) -> Value:
             return Value(tree.Call("set", (), column=item.at + 1), "set")
         case Token(kind="command", text="partial"):
             cursor.place += 1
-            return _subdifferential(cursor, item)
+            return subdifferential(cursor, item)
+        case Token(kind="command", text="Pr") if cursor.context.notation.options.get("habits"):
+            cursor.place += 1
+            return probability(cursor, item)
         case Token(kind="command", text=text) if text in symbols.DOTS:
             cursor.place += 1
             return Value(tree.Letter("dots", column=item.at + 1), "unknown")
@@ -66,16 +69,6 @@ def operand(cursor: Cursor) -> Value:
             cursor.place += 1
             return environment(cursor, item)
     return symbol(cursor)
-
-
-def _subdifferential(cursor: Cursor, item: Token) -> Value:
-    """``\\partial f(x)``, where the notation says that it is a set."""
-    if "partial" not in cursor.context.notation.options:
-        raise cursor.error("macro", "\\partial is not known as an operand", item)
-    value = factor(cursor)
-    if not isinstance(value.node, tree.Call) or value.kind != "scalar":
-        raise cursor.error("macro", "\\partial of something that is not a value of a function", item)
-    return Value(tree.Call("subdifferential", (value.node,), column=item.at + 1), "set")
 
 
 def _braced(cursor: Cursor, item: Group) -> Value:
@@ -133,6 +126,8 @@ def _length(cursor: Cursor, bar: str, value: Value, item: Item) -> Value:
     if bar == "|":
         if value.kind == "set":
             return Value(tree.Call("count", (value.node,), column=column), "scalar")
+        if value.kind == "vector" and cursor.context.notation.options.get("habits"):
+            return Value(tree.Call("norm", (value.node,), column=column), "scalar")
         if value.kind not in ("scalar", "unknown"):
             raise cursor.error("kind", f"single bars around a {value.kind}", item)
         return Value(tree.Call("abs", (value.node,), column=column), "scalar")
@@ -170,6 +165,8 @@ def _grouped(cursor: Cursor, left: str, right: str, values: list[Value], item: I
         after = cursor.items[cursor.place] if cursor.place < len(cursor.items) else None
         turned = isinstance(after, Script) and flat(after.items) in ("top", "\\top", "T", "intercal")
         if not turned and not any(value.kind in LINES for value in values):
+            if len(values) == 2 and cursor.context.notation.options.get("habits"):
+                return Value(tree.Call("interval_closed", nodes, column=column), "set")
             readings = ("an interval", "a row of a matrix: write \\begin{bmatrix}")
             raise cursor.error("ambiguous", "square brackets around numbers", item, readings)
         return Value(tree.Call("matrix", (tree.Tuple(nodes, column=column),), column=column), "matrix")
@@ -248,6 +245,9 @@ def _fraction(cursor: Cursor, item: Macro, inside: list[Cursor]) -> Value:
     column = item.at + 1
     if inside[0].sees("command", "partial"):
         return _jacobian(cursor, item, inside)
+    if _differentials(item) and len(item.arguments[0].items) == 1 and cursor.context.notation.options.get("habits"):
+        value, by = term(cursor), whole(cursor.child(item.arguments[1].items[1:], item.at))
+        return Value(tree.Call("derivative", (value.node, by.node), column=column), value.kind, grouped=True)
     if _differentials(item):
         readings = ("a derivative", "a quotient with a letter d")
         raise cursor.error("ambiguous", "d above and below a fraction bar", item, readings)

@@ -1,4 +1,4 @@
-"""Operators with a range: sums, products, minima, maxima, integrals."""
+"""Operators with a range: sums, products, minima, maxima, integrals; signs before what they are about."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import free_letters, names_of
 from bilevel_verify.latex.grammar.brackets import arguments, from_to
 from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
+from bilevel_verify.latex.grammar.derivatives import WORDS
 from bilevel_verify.latex.grammar.doubts import no_open_factor
 from bilevel_verify.latex.grammar.expressions import WIDE, expression, factor, term, whole
-from bilevel_verify.latex.grammar.sets import member
-from bilevel_verify.latex.source.items import Fence, Item, Script
+from bilevel_verify.latex.grammar.sets import member, relation
+from bilevel_verify.latex.source.items import Fence, Item, Script, closing, opens
 from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Kind, Value
@@ -48,7 +49,7 @@ def operator(cursor: Cursor, item: Token) -> Value:
     cursor.bound = outer
     _no_open_start(cursor, scripts["_"], body.node)
     no_open_factor(cursor, item.text, body, bound, item)
-    if body.kind in ("set", "tuple", "words", "function"):
+    if body.kind in ("tuple", "words", "function") or (body.kind == "set" and item.text != "prod"):
         raise cursor.error("kind", f"the {item.text} of a {body.kind}", item)
     node = body.node
     for entry in reversed(ranges):
@@ -121,6 +122,10 @@ def _implied(cursor: Cursor, item: Token) -> Value:
             if node.function in cursor.context.notation.functions:
                 call = tree.Call(item.text, (node, tree.Tuple((name,))), column=item.at + 1)
                 return Value(call, body.kind, names_of(name), item.text)
+        if isinstance(node, tree.Letter) and (node.name, "function") in cursor.context.notation.by_name:
+            name = tree.Letter("_", column=node.column)
+            call = tree.Call(item.text, (tree.Call(node.name, (name,)), tree.Tuple((name,))), column=item.at + 1)
+            return Value(call, "scalar", frozenset(), item.text)
     raise cursor.error("range", f"the {item.text} of what, and over what?", item)
 
 
@@ -316,3 +321,46 @@ def _integral(cursor: Cursor, item: Token, scripts: dict[str, Script]) -> Value:
 
 def _differential(item: Item) -> bool:
     return isinstance(item, Token) and item.text == "d" and item.kind in ("letter", "word")
+
+
+def subdifferential(cursor: Cursor, item: Token) -> Value:
+    """``\\partial f(x)``, where the notation says that it is a set."""
+    if "partial" not in cursor.context.notation.options:
+        raise cursor.error("macro", "\\partial is not known as an operand", item)
+    if isinstance(below := cursor.look(), Script) and below.kind == "_":
+        cursor.place += 1
+        return _partial(cursor, below)
+    value = factor(cursor)
+    if not isinstance(value.node, tree.Call) or value.kind != "scalar":
+        raise cursor.error("macro", "\\partial of something that is not a value of a function", item)
+    return Value(tree.Call("subdifferential", (value.node,), column=item.at + 1), "set")
+
+
+def probability(cursor: Cursor, item: Token) -> Value:
+    """``\\Pr[X \\ge s]``: what stands in the bracket is an event."""
+    place = cursor.place
+    after = cursor.look()
+    if not opens(after, "(["):
+        raise cursor.error("arguments", "a probability without brackets", item)
+    end = place if isinstance(after, Fence) else closing(cursor.items, place)
+    inner = after.items if isinstance(after, Fence) else cursor.items[place + 1 : end]
+    if end is None:
+        raise cursor.error("unbalanced", "a bracket that is not closed", item)
+    cursor.place = end + 1
+    event = relation(cursor.child(inner, item.at))
+    return Value(tree.Call("probability", (event,), column=item.at + 1), "scalar")
+
+
+def _partial(cursor: Cursor, below: Script) -> Value:
+    """``\\partial_i f(x)``: an entry of the gradient."""
+    start = cursor.look(operand=True)
+    value = factor(cursor)
+    name = value.node.function if isinstance(value.node, tree.Call) else getattr(value.node, "name", "")
+    if name not in cursor.context.notation.functions or value.kind not in ("scalar", "function"):
+        raise cursor.error("macro", "\\partial of something that is not a value of a function", start)
+    index = whole(cursor.child(below.items, below.at)).node
+    gradient = f"{WORDS[1]}_{name}"
+    if isinstance(value.node, tree.Call):
+        node = tree.Call("component", (replace(value.node, function=gradient), index), column=value.node.column)
+        return Value(node, "scalar")
+    return Value(tree.Index(gradient, (index,), column=value.node.column), "function")

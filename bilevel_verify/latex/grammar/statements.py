@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import bound_by, free_letters
 from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand, blank
-from bilevel_verify.latex.grammar.expressions import expression
+from bilevel_verify.latex.grammar.expressions import expression, listed
 from bilevel_verify.latex.grammar.sets import member
 from bilevel_verify.latex.grammar.tables import is_system
 from bilevel_verify.latex.source import symbols
@@ -75,6 +75,8 @@ def statements(cursor: Cursor) -> tuple[Statement, ...]:
     """
     parts: list[Part] = []
     word, ranged = "", False
+    if cursor.context.notation.options.get("habits") and (mapping := _mapping(cursor)) is not None:
+        return (mapping,)
     while (item := cursor.look(operand=True)) is not None:
         if isinstance(item, Token) and item.kind == "mark" and item.text in PUNCTUATION:
             cursor.place += 1
@@ -100,6 +102,25 @@ def statements(cursor: Cursor) -> tuple[Statement, ...]:
     if not parts:
         raise cursor.error("missing", "there is no formula")
     return _asides(cursor, [part for s in _lists(parts) for part in _defined(_programme(s))])
+
+
+def _mapping(cursor: Cursor) -> Statement | None:
+    """``f, g: X \\to \\mathbb{R}`` as a whole: names, and from where they go to where; None if it is something else."""
+    marks = [getattr(item, "text", "") for item in cursor.items]
+    if ":" not in marks or not {"to", "rightarrow"} & {*marks[marks.index(":") :]}:
+        return None
+    first, arrow = marks.index(":"), next(n for n, m in enumerate(marks) if m in ("to", "rightarrow"))
+    ends = [cursor.items[first + 1 : arrow], cursor.items[arrow + 1 :]]
+    while ends[1] and getattr(ends[1][-1], "text", "") in PUNCTUATION:
+        ends[1] = ends[1][:-1]
+    inside = [cursor.child(part, cursor.at) for part in ends]
+    names = listed(cursor.child(cursor.items[:first], cursor.at))
+    sets = [member(part) for part in inside]
+    if not all(part.done() for part in inside):
+        return None
+    cursor.place = len(cursor.items)
+    node = tree.Call("maps", tuple(v.node for v in (*names, *sets)), column=1)
+    return Statement((node,), (), start=0, end=len(marks))
 
 
 def _condition(parts: list[Part], condition: Statement) -> None:
@@ -131,6 +152,11 @@ def _condition_list(cursor: Cursor, statement: Statement) -> tuple[Statement, bo
             break
         parts.append(Part(_statement(cursor, ""), cursor.sees("mark", ",")))
     found = _lists(parts)
+    if len(found) > 1 and not any(
+        s.relations or s.conditions for s in found
+    ):  # "for all x, y": nothing is said of them
+        listed = tree.Call("list", tuple(m for s in found for m in s.members), column=found[0].members[0].column)
+        return replace(found[0], members=(listed,)), False
     if len(found) != 1:
         raise cursor.error("syntax", "a condition that is a list without a relation")
     return found[0], False

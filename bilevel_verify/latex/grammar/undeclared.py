@@ -47,6 +47,8 @@ def indices_of(cursor: Cursor, entry: Entry, items: Sequence[Item]) -> list[tree
     if "split" in entry.flags and not any(isinstance(i, Token) and i.text == "," for i in items):
         parts = [[i] for i in items]
         return [whole(cursor.child(part, inside.at)).node for part in parts]
+    if _run_together(cursor, items):
+        return [whole(cursor.child([i], inside.at)).node for i in items]
     if bracketed(items):
         readings = ("an index, written without the brackets", "an order statistic, an entry or another name")
         raise inside.error("ambiguous", "a subscript in brackets", None, readings)
@@ -62,6 +64,14 @@ def indices_of(cursor: Cursor, entry: Entry, items: Sequence[Item]) -> list[tree
     if not inside.done():
         raise inside.error("syntax", f"{flat(list(inside.items[inside.place :]))[:20]!r} in a subscript")
     return out
+
+
+def _run_together(cursor: Cursor, items: Sequence[Item]) -> bool:
+    """``h_{ij}`` where both letters run: two indices, where the notation says so."""
+    indices = cursor.context.notation.indices
+    letters = [i.text for i in items if isinstance(i, Token) and i.kind == "letter"]
+    both = len(letters) == len(items) == 2 and all(letter in indices for letter in letters)
+    return both and cursor.context.notation.options.get("subscripts") == "indices"
 
 
 def undeclared(cursor: Cursor, atom: Atom, place: int, item: Item) -> Value:

@@ -28,11 +28,11 @@ def expand(source: Source, macros: Mapping[str, str]) -> str:
             return text
         start, name, after = found
         body = macros[name]
-        count = max((int(n) for n in re.findall(r"#([1-9])", body)), default=0)
-        for number in range(1, count + 1):
+        values = []
+        for _ in range(max((int(n) for n in re.findall(r"#([1-9])", body)), default=0)):
             argument, after = _argument(source, text, after, start, name)
-            body = body.replace(f"#{number}", argument)
-        text = joined(text[:start], body, text[after:])
+            values.append(argument)
+        text = joined(text[:start], filled(body, values), text[after:])
         place = start
         if len(text) > source.limits.length:
             raise source.error("too large", f"\\{name} grows beyond {source.limits.length} characters", 0)
@@ -44,6 +44,17 @@ def joined(before: str, body: str, after: str) -> str:
     first = " " if body[:1].isalpha() and ENDS.search(before) else ""
     last = " " if body[-1:].isalpha() and after[:1].isalpha() else ""
     return before + first + body + last + after
+
+
+def filled(body: str, values: list[str]) -> str:
+    """A body with its arguments: ``\\lVert#1`` of ``x`` is the command and the letter, and no command of both."""
+    text = ""
+    for part in re.split(r"(#[1-9])", body):
+        value = part
+        if re.fullmatch(r"#[1-9]", part):
+            value = values[int(part[1]) - 1] if int(part[1]) <= len(values) else ""
+        text += (" " if value[:1].isalpha() and ENDS.search(text) else "") + value
+    return text
 
 
 def _next(text: str, place: int, macros: Mapping[str, str]) -> tuple[int, str, int] | None:

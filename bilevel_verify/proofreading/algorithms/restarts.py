@@ -98,7 +98,8 @@ def standing_starts(program: script.Program) -> Iterator[tuple[script.For, str]]
     for loop in (s for s in program.walk() if isinstance(s, script.For)):
         inner = list(script.Program(loop.body, "").walk())
         targets = [t for s in inner if isinstance(s, script.Assign) for t in s.targets]
-        moved = {t.base for t in targets if isinstance(t, tree.Index) and loop.index in tree.letters(t.indices[-1])}
+        entries = (t for t in targets if isinstance(t, tree.Index) and len(t.indices) == 1)
+        moved = {t.base for t in entries if loop.index in tree.letters(t.indices[0])}
         read = [p for s in inner for node in script.expressions_of(s) for p in node.walk() if isinstance(p, tree.Index)]
         for base in sorted(moved):
             mine = [p.indices[-1] for p in read if p.base == base and len(p.indices) == 1]

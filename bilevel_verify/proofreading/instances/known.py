@@ -41,6 +41,9 @@ def _before(paper: Paper, passage: Passage, place: int) -> Iterator[Bounded]:
                 for bound in lasts.values():
                     if _is_about(bound.left) and (one is passage or bound.op in EQUAL):
                         yield bound
+                    if bound.op in EQUAL and is_form(bound.left) and is_form(bound.right):  # either for the other
+                        yield bound
+                        yield Bounded(bound.right, bound.op, bound.left)
 
 
 def _is_about(node: tree.Node) -> bool:
@@ -51,6 +54,15 @@ def _is_about(node: tree.Node) -> bool:
         case tree.Power(base=tree.Call(function="norm")):
             return True
         case tree.Add(terms=(tree.Index(), tree.Negate(operand=tree.Index()))):
+            return True
+    return False
+
+
+def is_form(node: tree.Node) -> bool:
+    """Whether a side is a product that begins with a transposed vector, ``p^T A r``."""
+    while isinstance(node, tree.MatrixMultiply):
+        node = node.left
+        if isinstance(node, tree.Call) and node.function == "T":
             return True
     return False
 

@@ -19,7 +19,7 @@ from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.instances.drawing import SPREADS, Instance, Unknown
 from bilevel_verify.proofreading.instances.edits import NAMES, Edit, edits
 from bilevel_verify.proofreading.instances.entries import as_entries, lettered
-from bilevel_verify.proofreading.instances.known import known_before, met, put_in
+from bilevel_verify.proofreading.instances.known import is_form, known_before, met, put_in
 from bilevel_verify.proofreading.instances.scenes import LOWER, UPPER, Rules, Scene, scenes
 from bilevel_verify.proofreading.joints.carrying import Bounded, bounds_of
 from bilevel_verify.proofreading.joints.judged import Judged
@@ -36,7 +36,7 @@ MOSTLY = 0.75
 SMALL = 1e-9
 """Sides that are smaller than this beside what stands in them tell nothing."""
 MOST_NODES = 170
-MOST_EDITS = 400
+MOST_EDITS, MOST_FORMS = 400, 8
 LEAST_TERMS, LEAST_NODES = 3, 12
 CITES = re.compile(r"\(\d+[a-z]?\)|\b(?:holds?|hypothesis|assum\w+|suppose\w*|Lemma|Theorem|Corollary|Proposition)\b")
 """What a second bound of one quantity may rest on besides the first."""
@@ -159,7 +159,8 @@ def _put_in(paper: Paper, scene: Scene, sentence: Sentence, step: Step) -> Itera
     left, op, right = step
     bounded = op not in EQUAL and any(len(chain.members) > 2 for chain in sentence.chains())  # else: a citation's
     once = [f for f in facts if f.op in EQUAL or len(met(paper, left, f) | met(paper, right, f)) < 2]  # not two at once
-    for chosen in ([f for f in facts if f.op in EQUAL], once if bounded else []):
+    forms = [[f] for f in facts if f.op in EQUAL and is_form(f.left) and is_form(f.right)]  # each for the other, alone
+    for chosen in ([f for f in facts if f.op in EQUAL], once if bounded else [], *forms[:MOST_FORMS]):
         if chosen:
             yield put_in(paper, left, chosen), op, put_in(paper, right, chosen)
 

@@ -231,10 +231,10 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
 
 
 def _named_in_text(draft: Draft) -> dict[str, tree.Node]:
-    """Letters that plain text defines with ``:=``, each once."""
+    """Letters that plain text defines with ``:=``, each once, or gives a name, ``we write kappa = L/mu``."""
     printed = (p for n, u in enumerate(draft.document.units) if u.kind == "text" for p in draft.scopes.by_unit[n])
     found = unique(d for one in printed if one.op == ":=" for d in definitions(one, draft.scopes.scalars))
-    return {name: one.value for name, one in found.items()}
+    return {name: one.value for name, one in (draft.scopes.general | found).items()}
 
 
 def _vectors(paper: Paper) -> frozenset[str]:

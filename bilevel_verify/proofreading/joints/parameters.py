@@ -390,9 +390,11 @@ def is_weaker(given: tree.Node, needed: tree.Compare) -> bool:
 
 
 def _says_more(passage: Passage, letters: set[str] | frozenset[str]) -> bool:
-    """Whether the proof itself prints a relation of one of the letters alone with something."""
+    """Whether the proof itself prints a relation of one of the letters, or of entries of their sequence, alone."""
+    bases = {name.partition("_")[0] for name in letters if "_" in name}
     for sentence in passage.formulas:
         for chain in sentence.chains():
-            if chain.relations and any(isinstance(m, tree.Letter) and m.name in letters for m in chain.members):
+            named = {m.name for m in chain.members if isinstance(m, tree.Letter)} & letters
+            if chain.relations and (named or {m.base for m in chain.members if isinstance(m, tree.Index)} & bases):
                 return True
     return False

@@ -15,6 +15,9 @@ from bilevel_verify.theorems.rewrite import rebuild
 
 ACCENT = re.compile(r"\\(?:hat|tilde|bar|check|breve|dot|vec|widehat|widetilde|overline)\{(.*)\}\Z")
 
+EVERY = re.compile(r"\s*for (?:all|every|each|any)\b")
+"""Right behind an inequality: a letter of it stands for all points, and a decorated one for a point."""
+
 
 def decoration_defects(paper: Paper) -> Iterator[Defect]:
     """Chains in which a term stands with and without a decoration in neighbouring members."""
@@ -24,7 +27,8 @@ def decoration_defects(paper: Paper) -> Iterator[Defect]:
     for sentence in paper.sentences:
         for chain in sentence.chains():
             for left, relation, right in chain.links():
-                if relation.word in ("==", "<=", ">=", "<", ">"):
+                one_point = relation.word == "==" or not EVERY.match(sentence.after)
+                if relation.word in ("==", "<=", ">=", "<", ">") and one_point:
                     yield from _between(paper, left, right, bare, sentence)
 
 

@@ -45,6 +45,8 @@ def letter_defects(paper: Paper) -> Iterator[Defect]:
         sentence = found[0]
         if name.partition("_")[0] == "T" and TRANSPOSED.search(paper.text):
             continue
+        if name in paper.entries or _is_derivative(paper, name):
+            continue
         if len(found) > 1 or name in NUMBERS | OTHERS | paper.notation.indices or _introduced(name, sentence):
             continue
         if stranger := _strange_index(paper, name, sentence, often):
@@ -55,6 +57,13 @@ def letter_defects(paper: Paper) -> Iterator[Defect]:
             continue
         title = f"{display} stands here and nowhere else in the paper, and nothing introduces it"
         yield Defect("letter", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
+
+
+def _is_derivative(paper: Paper, name: str) -> bool:
+    """``p'`` of a function ``p``."""
+    entry = paper.notation.by_name.get((name, "letter"))
+    alike = paper.notation.by_symbol.get(entry.atom.symbol, ()) if entry is not None and entry.atom.primes else ()
+    return any(e.role == "function" and not e.atom.primes for e in alike)
 
 
 def _bare(latex: str) -> str:

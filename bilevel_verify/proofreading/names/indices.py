@@ -40,11 +40,26 @@ def _bound_twice(node: tree.Node, outside: frozenset[str], sentence: Sentence) -
             title = f"the index {name} is bound twice: by a sum inside a sum over the same letter"
             yield Defect("index", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit,
                          cause=f"bound twice {name} {sentence.unit}")  # fmt: skip
-        for part in node.arguments[:-1]:
+        body = node.arguments[0]
+        apart = [f for f in body.factors if _is_sum_beside(f, node)] if isinstance(body, tree.Multiply) else []
+        for factor in apart:
+            yield from _bound_twice(factor, outside, sentence)
+        rest = [f for f in body.factors if f not in apart] if isinstance(body, tree.Multiply) else node.arguments[:-1]
+        for part in rest:
             yield from _bound_twice(part, outside | names, sentence)
         return
     for part in node.children():
         yield from _bound_twice(part, outside, sentence)
+
+
+def _is_sum_beside(factor: tree.Node, outer: tree.Call) -> bool:
+    """Whether a factor is a second sum, ``sum_i p_i sum_i q_i``: over the same range, both over terms of their own."""
+    if not isinstance(factor, tree.Call) or (factor.function, factor.arguments[-1]) != ("sum", outer.arguments[-1]):
+        return False
+    names, body = bound_by(outer), outer.arguments[0]
+    others = [f for f in (body.factors if isinstance(body, tree.Multiply) else ()) if f is not factor]
+    inner = {use.name for use in uses(factor.arguments[0]) if use.base}
+    return inner == {*names} and any(use.name in names for f in others for use in uses(f))
 
 
 def _idle(node: tree.Node, sentence: Sentence, settled: set[str]) -> Iterator[Defect]:

@@ -239,13 +239,14 @@ class ShapeReader:
     def _firm(self, entry: Entry) -> bool:
         """Whether a guessed kind is beyond doubt: numbers by their places, vectors small, matrices in capitals."""
         assert self.world.firm is not None
+        name = f"{entry.name}[]" if entry.role == "sequence" else entry.name
         core = entry.atom.symbol.rpartition("{")[2].strip("}\\")
         if entry.kind == "scalar":
             bare = self.world.notation.by_symbol.get(core, ()) if core != entry.atom.symbol else ()
-            return entry.name in self.world.firm and not any(e.kind == "vector" for e in bare)  # a mean of vectors
+            return name in self.world.firm and not any(e.kind == "vector" for e in bare)  # a mean of vectors
         if entry.kind == "matrix" and entry.name not in self.world.acting:
             return False
-        return core[:1].islower() == (entry.kind == "vector") and entry.name not in self.world.firm
+        return core[:1].islower() == (entry.kind == "vector") and name not in self.world.firm
 
     def _entry_too(self, entry: Entry) -> bool:
         """Whether a letter with a script is printed like an entry of a sequence: ``r_0`` beside ``r_t``."""

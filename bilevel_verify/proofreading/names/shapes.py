@@ -37,7 +37,7 @@ def shape_defects(paper: Paper) -> Iterator[Defect]:
     world = World(paper.notation, _blocks(paper), firm=firm, single=_single(paper), acting=_acting(paper))
     world = replace(world, picked=_picked(paper), spaces=_spaces(paper, world.blocks))
     world = replace(world, known=_votes(paper, world))
-    on_line = {s.unit for s in paper.sentences if LINE.search(s.latex)}
+    on_line = _on_line(paper)
     clean: Counter[str] = Counter()
     broken: dict[str, int] = defaultdict(int)
     found: list[tuple[Sentence, str, set[str]]] = []
@@ -96,6 +96,21 @@ def _blocks(paper: Paper) -> dict[str, tuple[str, ...]]:
                     if split is not None and split[0].blocks:
                         found[split[1]] |= set(split[0].blocks)
     return {name: tuple(sorted(letters)) for name, letters in found.items() if len(letters) == 2}
+
+
+def _on_line(paper: Paper) -> set[str]:
+    """Units in which points are numbers: a dimension is set to 1, or what is a vector elsewhere lies in the reals."""
+    chains = [(s, c) for s in paper.sentences for c in s.chains() if c.relations]
+    dimensions = {a for p in paper.parts if isinstance(p, tree.Call) and p.function == "reals" for a in p.arguments}
+    found = {s.unit for s in paper.sentences if LINE.search(s.latex)}
+    for sentence, chain in chains:
+        first, last = chain.members[0], chain.members[-1]
+        if chain.relations[-1].word == "==" and tree.rational(last) == 1 and first in dimensions:
+            found.add(sentence.unit)
+        reals = isinstance(last, tree.Call) and last.function == "reals" and not last.arguments
+        if reals and chain.relations[-1].word == "in" and any(_is_line(paper.notation, n) for n in tree.letters(first)):
+            found.add(sentence.unit)
+    return found
 
 
 def _spaces(paper: Paper, blocks: dict[str, tuple[str, ...]]) -> dict[str, str]:
@@ -168,10 +183,12 @@ def _lengths(paper: Paper) -> set[str]:
 
 
 def _plain_letters(node: tree.Node) -> set[str]:
-    """Letters that are summands or factors of a node, not inside functions."""
+    """Letters, and sequences as ``b[]``, that are summands or factors of a node, not inside functions."""
     match node:
-        case tree.Letter(name=name) | tree.Index(base=name):
+        case tree.Letter(name=name):
             return {name}
+        case tree.Index(base=name):
+            return {f"{name}[]"}
         case tree.Call(function=name):
             return {f"{name}()"}
         case tree.Add() | tree.Multiply() | tree.Divide() | tree.Negate():

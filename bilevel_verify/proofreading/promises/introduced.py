@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.names.occurrences import ends_of_sums, uses
@@ -51,11 +52,23 @@ def _of(paper: Paper, home: Passage, place: int, silent: frozenset[str], running
                 continue
             if any(_defines(s, name) for p in paper.passages for s in p.formulas if p.of == home.name):
                 continue
+            if _counts_terms(related, name) and any(
+                _introduces(s, name) for p in own_proofs(paper, home.name) for s in p.formulas
+            ):
+                continue
             if any(_supposes(s, name) for s in supposed) or any(_mentions(s, name) for s in paper.unread):
                 continue
             title = f"{home.name} speaks of {name}, and nothing introduces it"
             yield Defect("letter", sentence.place, title, "wording", sentence.latex, (to_text_of(sentence),),
                          f"introduced {name}", sentence.unit)  # fmt: skip
+
+
+def _counts_terms(nodes: list[tree.Node], name: str) -> bool:
+    """Whether a mean is taken of as many terms as the letter says, ``1/K sum_{k=0}^{K-1}``: of any number."""
+    parts = [p for node in nodes for p in node.walk()]
+    spans = [span for p in parts if isinstance(p, tree.Call) and (span := binder(p)) is not None]
+    divided = any(isinstance(p, tree.Divide) and p.denominator == tree.Letter(name) for p in parts)
+    return divided and any(name in tree.letters(span[2]) for span in spans)
 
 
 def _heads(paper: Paper, home: Passage, place: int) -> Iterator[Defect]:
@@ -116,6 +129,8 @@ def _introduces(sentence: Sentence, name: str) -> bool:
     for chain in sentence.chains():
         for member in (*chain.members, *(m for c in chain.conditions for m in c.members)):
             items = member.items if isinstance(member, tree.Tuple) else (member,)
+            if isinstance(member, tree.Call) and member.function == "list":  # k = 1, ..., K
+                items = (*member.arguments, *(tree.Letter(n) for n in tree.letters(member.arguments[-1])))
             if any(item == tree.Letter(name) for item in items):
                 return True
     return False

@@ -33,6 +33,7 @@ ENTRY = re.compile(r"(?P<base>\w+)\[(?P<index>0|[a-z])\]")
 SPECIAL = re.compile(r"\b(?:when(?:ever)?|for|setting|if|with|at|case|taking|where)\s*\Z", re.I)
 ABOVE, ASIDE = re.compile(r"\\leq?(?![a-z])"), re.compile(r",?\s*\\q?quad\b|\\text")
 THEN = re.compile(r"\b[Tt]hen\b|\bwe have\b")
+ASSIGNS = {"==", ":=", "<-"}
 SUPPOSES = re.compile(r"\b(?:if|when(?:ever)?|for(?: all| any| every| each)?|with|provided(?: that)?|where)\s*\Z", re.I)
 
 
@@ -105,7 +106,8 @@ def said_of(draft: Draft, paper: Paper, home: Passage, proof: Passage, alone: bo
     cited = [paper.stated[n] for n in named_in(words) if n in paper.stated]
     loose = [paper.numbered[n] for n in numbered_in(words) if n in paper.numbered]
     around = [p for p in paper.passages if p.kind not in (*PROMISES, "proof") or p is home or p in cited]
-    relations = [r for p in around for s in _standing(p, home) for r in relations_of(s, p.kind == "algorithm")]
+    lines = {id(s) for p in around for s in _lines(p)}
+    relations = [r for p in around for s in _standing(p, home) for r in relations_of(s, id(s) in lines)]
     relations += [r for s in loose for r in relations_of(s, False)]
     values: dict[str, set[tree.Node]] = {n: {v} for n, v in frame.define.items() if plain(v)}
     for relation in relations:
@@ -147,6 +149,15 @@ def _standing(passage: Passage, home: Passage) -> Iterator[Sentence]:
         )  # "with nu = 1" is a case, "with eta <= 1/L" holds
         if passage.kind != "text" or not value or SPECIAL.search(pieces[n]) is None:
             yield sentence
+
+
+def _lines(passage: Passage) -> tuple[Sentence, ...]:
+    """The lines of an algorithm, from the first one that assigns something; what its inputs meet stands before."""
+    if passage.kind != "algorithm":
+        return ()
+    words = [{r.word for c in s.chains() for r in c.relations} for s in passage.formulas]
+    first = next((n for n, found in enumerate(words) if found & ASSIGNS), len(words))
+    return passage.formulas[first:]
 
 
 def names_of(node: tree.Node) -> set[str]:
@@ -273,8 +284,9 @@ def _free(paper: Paper, home: Passage) -> set[str]:
     found -= {n for p in outside for s in p.formulas for node in s.nodes() for n in names_of(node)}
     for passage in paper.passages:
         if passage.kind == "algorithm" or passage.kind in PROMISES:
+            lines = {id(s) for s in _lines(passage)}
             for sentence in passage.formulas:
-                for relation in relations_of(sentence, passage.kind == "algorithm"):
+                for relation in relations_of(sentence, id(sentence) in lines):
                     left, right = relation.operands
                     chosen = passage.kind == "algorithm" or not tree.is_zero(right)
                     found |= {left.name} if isinstance(left, tree.Letter) and chosen else set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
@@ -15,6 +16,7 @@ from bilevel_verify.proofreading.source import Paper, Sentence
 SAME = {"<-": "==", ":=": "=="}
 LEAST_NODES, LONG, MOST_NAMES = 6, 10, 2
 EXTREMES = ("min", "max", "argmin", "argmax")
+IMPLICIT = re.compile(r"\b(?:implicit(?:ly)?|backward|instead)\b", re.I)
 Place = tuple[Sentence, tree.Node, str]
 Change = tuple[str, tree.Node, tree.Node]
 
@@ -75,6 +77,8 @@ def _judged(left: tree.Node, one: Place, other: Place) -> Iterator[Defect]:
     if len(found) != 1 or sum(1 for _ in one[1].walk()) < LEAST_NODES:
         return
     what, here, there = found[0]
+    if _solved_for(left, one) != _solved_for(left, other):
+        return
     defined = one[2] == other[2] == ":="
     said = what in ("index", "function", "member") or (what == "letter" and defined)
     if not said and not (what in ("number", "sign") and _one_thing(left, one, other)):
@@ -84,6 +88,11 @@ def _judged(left: tree.Node, one: Place, other: Place) -> Iterator[Defect]:
     yield Defect("meaning", sentence.place, title, "local slip", sentence.latex,
                  (f"{first.place}: {to_text_of(first)}", f"here: {to_text_of(sentence)}"),
                  f"twin {title}", sentence.unit)  # fmt: skip
+
+
+def _solved_for(left: tree.Node, place: Place) -> bool:
+    """Whether a step is said to be another one, which is solved for what it gives: ``z' = z - F(z')``."""
+    return left in place[1].walk() and IMPLICIT.search(place[0].before + place[0].after) is not None
 
 
 def _line_and_text(one: Place, other: Place) -> bool:
