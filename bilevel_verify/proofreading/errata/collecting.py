@@ -12,7 +12,7 @@ from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.files import slug
 from bilevel_verify.proofreading.defect import KINDS, Defect, Group
 from bilevel_verify.proofreading.errata.erratum import Erratum, Spot
-from bilevel_verify.proofreading.errata.places import matters_for, place_of_row, without_ids, words_of
+from bilevel_verify.proofreading.errata.places import heading_of, matters_for, place_of_row, without_ids, words_of
 from bilevel_verify.proofreading.errata.repairing import repair_of
 from bilevel_verify.proofreading.errata.witnesses import instance_of, witness_of
 from bilevel_verify.proofreading.report import Report
@@ -116,7 +116,7 @@ def _erratum(
         witness_of(card, findings),
         (*_stops(findings), *(line for g in groups for line in g.first.evidence)),
         repair_of(card, findings, everything) if findings else None,
-        tuple(m for m in matters if m != spots[0].place),
+        tuple(m for m in matters if m != heading_of(spots[0].place)),
         _files(card, findings, groups, report),
         next((f.row.reproduce for f in findings if f.row.reproduce), "") or f"bilevel-verify audit {card.key}",
         any(f.row.known_refuted for f in findings),
@@ -182,13 +182,24 @@ def _spot(card: Card, defect: Defect) -> Spot:
 
 
 def _short(sentence: str) -> str:
-    """The first clause of a sentence that is too long for a title."""
+    """The first clauses of a sentence that is too long for a title."""
     if len(sentence) <= LONGEST:
         return sentence
     head = re.split(r"; |\. ", sentence, maxsplit=1)[0]
     if head.count("(") > head.count(")"):  # the cut fell into a remark in brackets
         head = head[: head.rfind("(")].rstrip(" ,:")
-    return head if len(head) <= LONGEST else head[: head.rfind(" ", 0, LONGEST)] + " ..."
+    if len(head) <= LONGEST:
+        return head
+    for mark, least in ((": ", LONGEST // 2), (", ", LONGEST // 2), (": ", 1)):
+        ends = [m.start() for m in re.finditer(mark, head[:LONGEST]) if _closed(head[: m.start()])]
+        if ends and ends[-1] >= least:
+            return head[: ends[-1]]
+    return head[: head.rfind(" ", 0, LONGEST)] + " ..."
+
+
+def _closed(text: str) -> bool:
+    """Whether no bracket of it is open."""
+    return all(text.count(a) == text.count(b) for a, b in ("()", "[]", "{}"))
 
 
 def _files(card: Card, findings: Sequence[Finding], groups: Sequence[Group], report: Report | None) -> dict[str, str]:

@@ -38,6 +38,15 @@ def prose_markdown(text: str) -> str:
     return "".join(f"${part}$" if formula else part for formula, part in _pieces(text))
 
 
+def capital(sentence: str) -> str:
+    """A sentence with a capital letter, unless it begins with a formula: ``theta_i < 1`` is no ``Theta_i < 1``."""
+    first = next(iter(pieces_of(sentence[:LONGEST])), None)
+    word = re.match(r"[a-z]+(?![\w^(*])", sentence)
+    if word is None or (first is not None and first.start == 0):
+        return sentence
+    return sentence[:1].upper() + sentence[1:]
+
+
 def _signed(words: str) -> str:
     """Words with the signs of relations as they are printed."""
     return words.replace(" <= ", " ≤ ").replace(" >= ", " ≥ ")
