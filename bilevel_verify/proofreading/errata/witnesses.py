@@ -49,7 +49,7 @@ def witness_of(card: Card, findings: Sequence[Finding]) -> Witness | None:
     return Witness(
         values, GROWS if along else f"units: {units}" if units else _problem(point) if ran else "",
         _relation(finding, display), sides, row.where or "",
-        tuple(_letters(card, card.entries.get(row.statement or ""), row, names, display)),
+        () if units else tuple(_letters(card, card.entries.get(row.statement or ""), row, names, display)),
     )  # fmt: skip
 
 
