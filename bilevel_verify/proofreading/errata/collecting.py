@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from bilevel_verify.proofreading.errata.repairing import repair_of
 from bilevel_verify.proofreading.errata.witnesses import instance_of, witness_of
 from bilevel_verify.proofreading.report import Report
 from bilevel_verify.theorems.card import Algorithm, Card
+from bilevel_verify.theorems.card_parts import Refuted
 
 LINE = re.compile(r"\blines? (\d+)")
 NUMBER = re.compile(r"\((\d+\w?)\)")
@@ -208,10 +210,21 @@ def _files(card: Card, findings: Sequence[Finding], groups: Sequence[Group], rep
     for finding in findings:
         row, record = finding.row, record_of(card, finding.row)
         if name := row.details.get("instance_file"):
-            found[f"instances/{name}"] = row.details["instance"]
+            found[f"instances/{name}"] = f"# {row.reproduce}\n{row.details['instance']}"
         elif record is not None and record.on and (text := instance_of(record.on)):
-            found[f"instances/{slug(card.key, row.statement, row.claim).replace('/', '-')}.toml"] = text
+            name = f"instances/{slug(card.key, row.statement, row.claim).replace('/', '-')}.toml"
+            found[name] = f"# {_command(card, row, record, name)}\n{text}"
     for group in groups:
         if report is not None and group.first in report.scripts:
             found[f"counterexamples/{defect_script(report.paper, group.first)}"] = report.scripts[group.first]
     return found
+
+
+def _command(card: Card, row: Row, record: Refuted, name: str) -> str:
+    """The command that repeats a recorded counterexample from its problem file; many digits need the audit."""
+    if record.digits:
+        return f"bilevel-verify audit {card.key} --statement {row.statement}"
+    words = ["bilevel-verify", "verify", f"{card.key}/{row.statement}", "--problem", name]
+    for option, numbers in (("--eps", record.eps), ("--x0", record.x0)):
+        words += [f"{option}={','.join(map(repr, numbers))}"] if numbers else []
+    return shlex.join([*words, *(f"--set={letter}={value}" for letter, value in record.set.items())])

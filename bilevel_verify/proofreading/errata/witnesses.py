@@ -46,11 +46,12 @@ def witness_of(card: Card, findings: Sequence[Finding]) -> Witness | None:
     unsaid = row.measured is None or row.bound is None or row.kind == "probability"
     sides = None if unsaid else (float(row.measured or 0), float(row.bound or 0))
     along = row.kind == "derivation" and any(re.search(r"\bt\b", value) for _, value in values)
-    return Witness(
-        values, GROWS if along else f"units: {units}" if units else _problem(point) if ran else "",
-        _relation(finding, display), sides, row.where or "",
-        () if units else tuple(_letters(card, card.entries.get(row.statement or ""), row, names, display)),
-    )  # fmt: skip
+    if units:
+        bases = tuple((n, f"unit of {m}") for n, m in card.units.items() if re.search(rf"\b{n}\b", units))
+        return Witness((), f"units: {units}", _relation(finding, display), letters=bases)
+    letters = _letters(card, card.entries.get(row.statement or ""), row, names, display)
+    told = GROWS if along else _problem(point) if ran else ""
+    return Witness(values, told, _relation(finding, display), sides, row.where or "", tuple(letters))
 
 
 def instance_of(spec: object) -> str:
@@ -104,7 +105,9 @@ def _relation(finding: Finding, display: Mapping[str, str]) -> str:
     if not (row.left and row.right):
         return ""
     written = OPERATOR.match(row.right)  # rows of runs carry their relation with the right side
-    op = written[1] if written else str(row.details.get("op") or ("==" if row.kind == "identity" else "<="))
+    op = (
+        written[1] if written else str(row.details.get("op") or ("==" if "identity" in (row.kind, row.claim) else "<="))
+    )
     try:
         left, right = (to_latex(parse(text), display) for text in (row.left, OPERATOR.sub("", row.right)))
     except BilevelVerifyError:

@@ -86,7 +86,7 @@ def _spot(spot: Spot, whole: str, several: bool) -> Iterator[str]:
 def _witness(one: Witness) -> Iterator[str]:
     yield from ("", "What shows it:")
     if one.problem:
-        yield from ("", capital(one.problem) + ".")
+        yield from ("", prose_markdown(capital(one.problem)) + ".")
     if one.values:
         yield from ("", ", ".join(f"${name} = {latex_of(value) or value}$" for name, value in one.values))
     if one.relation:

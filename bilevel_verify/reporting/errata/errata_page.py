@@ -207,7 +207,7 @@ def _witness(one: Witness) -> dict[str, object]:
     from markupsafe import Markup
 
     return {
-        "problem": Markup(mixed_to_html(capital(one.problem) + ".")) if one.problem else "",
+        "problem": Markup(prose(capital(one.problem) + ".")) if one.problem else "",
         "point": Markup(", ").join(
             Markup(to_mathml(f"{name} = {value}")) for name, value in map(plain_value, one.values)
         ),
