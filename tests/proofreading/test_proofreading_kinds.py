@@ -202,6 +202,29 @@ TEX = r"""\documentclass{article}\newcommand{\made}[1]{\label{eq:#1}}
 """
 
 
+AVERAGE = """# A paper
+
+Let $f$ be a function with a gradient.
+
+**Algorithm 1** A method
+
+1. Input: $x_0$, $K\\ge1$
+2. for $k=0,\\dots,K-1$ do
+3. $x_{k+1}=x_k-\\nabla f(x_k)$
+4. end for
+5. Output: $\\bar x_K=\\frac1K\\sum_{k=FROM}x_k$
+
+**Theorem 1.** The output satisfies $f(\\bar x_K)\\le 1$.
+
+*Proof.* Let $\\bar x_K=\\frac1K\\sum_{k=0}^{K-1}x_k$. Then this is clear.
+"""
+
+
+@pytest.mark.parametrize(("span", "told"), [("0}^{K-1}", False), ("1}^{K}", True)])
+def test_an_output_that_is_another_average(span: str, told: bool, tmp_path: Path) -> None:
+    assert ("meaning" in kinds(tmp_path, AVERAGE.replace("FROM}", span))) is told
+
+
 @pytest.mark.parametrize(("label", "told"), [("first", False), ("other", True)])
 def test_a_label_that_is_set_nowhere(label: str, told: bool, tmp_path: Path) -> None:
     """One that a macro of the paper makes stands in braces elsewhere and is left alone."""

@@ -49,7 +49,7 @@ def capital(sentence: str) -> str:
 
 def _signed(words: str) -> str:
     """Words with the signs of relations as they are printed."""
-    return words.replace(" <= ", " ≤ ").replace(" >= ", " ≥ ")
+    return re.sub(r"(?<=\s)([<>])=(?=[\s;,.:)]|$)", lambda m: "≤" if m[1] == "<" else "≥", words)
 
 
 def _pieces(text: str) -> list[tuple[bool, str]]:
