@@ -1,8 +1,7 @@
 """An independent script for a defect of a pseudo-code: its steps as Python, run to the line at which they stop.
 
-The steps of a card are written in a small language that Python reads as well; nothing of this package is imported. The
-oracles are those of one small problem, ``f = cos(x)`` and ``g = (y - x)^2/2``, and what else the paper calls answers 0:
-which entries are there and what is divided by 0 is a matter of the lines and not of the problem.
+The oracles are those of one small problem, and what else the paper calls answers 0: which entries are there and what is
+divided by 0 is a matter of the lines and not of the problem.
 """
 
 from __future__ import annotations
@@ -12,9 +11,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
+from contextlib import suppress
 from keyword import iskeyword
-from pathlib import Path
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
@@ -26,7 +24,6 @@ from bilevel_verify.theorems.pseudocode.literal import STARTS
 from bilevel_verify.theorems.pseudocode.trial import settings_of
 from bilevel_verify.theorems.rewrite import rebuild
 
-SECONDS = 10
 ERRORS = {
     "unassigned": "LookupError, NameError", "unassigned output": "LookupError, NameError",
     "division by zero": "ZeroDivisionError",
@@ -34,17 +31,14 @@ ERRORS = {
 ORACLES = {
     "norm": "abs", "sqrt": "math.sqrt", "log": "math.log", "exp": "math.exp", "ceil": "math.ceil",
     "floor": "math.floor", "dot": "lambda a, b: a*b", "T": "lambda a: a", "inv": "lambda a: 1/a",
-    "f": "lambda x, *_: math.cos(x)", "g": "lambda x, y: (y - x)**2/2",
-    "grad_f": "lambda x, *_: -math.sin(x)", "hess_f": "lambda x, *_: -math.cos(x)",
+    "grad_f": "lambda x, *_: -math.sin(x)",
     "grad_x_f": "lambda x, *_: -math.sin(x)", "grad_y_f": "lambda x, y: 0.0",
     "grad_x_g": "lambda x, y: x - y", "grad_y_g": "lambda x, y: y - x",
     "hess_yy_g": "lambda x, y: 1.0", "hess_xy_g": "lambda x, y: -1.0",
     "grad_y_L": "lambda x, y: 8.0*(y - x)", "grad_L_star": "lambda x: -math.sin(x)",
     "grad_phi": "lambda x: -math.sin(x)", "y_star": "lambda x: x", "uniform_ball": "lambda r: r/2",
 }  # fmt: skip
-PYTHON = frozenset({"sum", "max", "min", "abs"})
 GIVEN: dict[str, str] = {"A": "2.0", "h": "lambda z: z", "grad_h": "lambda z: z", "b": "1.0", "q_0": "0.0"}
-"""Inputs of subroutines: a matrix, a gradient, a right side, a start."""
 SOURCE = '''"""The printed steps of an algorithm, line by line: where a run stops. Needs Python alone.
 
 {place}: {message}
@@ -53,17 +47,12 @@ Exit status 0: a run stops at that line; 1: none does.
 """
 import math
 import traceback
+from collections import defaultdict
 
 
 class Entries(dict):
     def __missing__(self, index):
         raise LookupError(f"the entry {{index}} was never assigned")
-
-
-class Same:
-    """A family of parameters: every entry has one value."""
-    def __getitem__(self, index):
-        return 3
 
 
 {functions}
@@ -91,7 +80,8 @@ def run_script(card: Card, algorithm: Algorithm, defect: ScriptFinding) -> str |
     if defect.kind not in ERRORS or label == defect.line or not plain:
         return None
     called = {name for a in (algorithm, *inside) for name in called_in(a.program)} - {a.called for a in inside}
-    functions = [f"{n} = {ORACLES.get(n, 'lambda *_: 0.0')}" for n in sorted(called - PYTHON - {*algorithm.needs})]
+    called -= {"sum", "max", "min", "abs", *algorithm.needs}
+    functions = [f"{n} = {ORACLES.get(n, 'lambda *_: 0.0')}" for n in sorted(called)]
     source = SOURCE.format(
         place=_plain(algorithm.source or algorithm.id), message=_plain(defect.message), functions="\n".join(functions),
         algorithms="\n\n".join([*(_defined(a, a.called) for a in inside), _defined(algorithm, "run")]),
@@ -107,14 +97,12 @@ def _plain(words: str) -> str:
 
 def _shows(source: str) -> bool:
     """Whether the script, run in a process of its own, shows what it is for."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "shown.py"
-        path.write_text(source, encoding="utf-8")
-        try:
-            done = subprocess.run([sys.executable, "-I", str(path)], capture_output=True, timeout=SECONDS, check=False)
-        except subprocess.TimeoutExpired:
-            return False
-    return done.returncode == 0
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as file, suppress(subprocess.TimeoutExpired):
+        file.write(source)
+        file.flush()
+        command = [sys.executable, "-I", file.name]
+        return subprocess.run(command, capture_output=True, timeout=10, check=False).returncode == 0
+    return False
 
 
 def _defined(algorithm: Algorithm, name: str) -> str:
@@ -122,26 +110,10 @@ def _defined(algorithm: Algorithm, name: str) -> str:
     inputs = [n for n in algorithm.needs if n not in algorithm.families]
     sequences = {t.base for one in algorithm.program.walk() if isinstance(one, steps.Assign)
                  for t in one.targets if isinstance(t, tree.Index)}  # fmt: skip
-    lines = [f"    {n} = Entries()\n" for n in sorted(sequences)] + [f"    {n} = Same()\n" for n in algorithm.families]
-    body = steps.program_text(tuple(map(_statement, algorithm.program.statements)), "    ")
+    lines = [f"    {n} = Entries()\n" for n in sorted(sequences)]
+    lines += [f"    {n} = defaultdict(lambda: 3)\n" for n in algorithm.families]
+    body = steps.program_text(algorithm.program.statements, "    ", lambda node: to_text(_python(node)))
     return f"def {name}({', '.join(inputs)}):\n{''.join(lines)}{body}"
-
-
-def _statement(one: steps.Statement) -> steps.Statement:
-    """A statement with its expressions as Python has them."""
-    match one:
-        case steps.Assign(targets=targets, value=value):
-            return replace(one, targets=tuple(map(_python, targets)), value=_python(value))  # type: ignore[arg-type]
-        case steps.If(test=test, body=body, orelse=orelse):
-            yes, no = tuple(map(_statement, body)), tuple(map(_statement, orelse))
-            return replace(one, test=_python(test), body=yes, orelse=no)
-        case steps.While(test=test, body=body):
-            return replace(one, test=_python(test), body=tuple(map(_statement, body)))
-        case steps.For(start=start, stop=stop, body=body):
-            return replace(one, start=_python(start), stop=_python(stop), body=tuple(map(_statement, body)))
-        case steps.Return(values=values):
-            return replace(one, values=tuple(map(_python, values)))
-    return one
 
 
 def _python(node: tree.Node) -> tree.Node:

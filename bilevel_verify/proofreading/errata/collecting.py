@@ -193,15 +193,11 @@ def _short(sentence: str) -> str:
     if len(head) <= LONGEST:
         return head
     for mark, least in ((": ", LONGEST // 2), (", ", LONGEST // 2), (": ", 1)):
-        ends = [m.start() for m in re.finditer(mark, head[:LONGEST]) if _closed(head[: m.start()])]
+        cuts = [m.start() for m in re.finditer(mark, head[:LONGEST])]
+        ends = [cut for cut in cuts if head[:cut].count("(") == head[:cut].count(")")]
         if ends and ends[-1] >= least:
             return head[: ends[-1]]
     return head[: head.rfind(" ", 0, LONGEST)] + " ..."
-
-
-def _closed(text: str) -> bool:
-    """Whether no bracket of it is open."""
-    return all(text.count(a) == text.count(b) for a, b in ("()", "[]", "{}"))
 
 
 def _files(card: Card, findings: Sequence[Finding], groups: Sequence[Group], report: Report | None) -> dict[str, str]:

@@ -165,14 +165,10 @@ def _as_written(side: Expression) -> tree.Node:
 
 
 def _range(domain: Domain | None, display: Mapping[str, str]) -> str:
-    """An interval or integers as print has them; what is neither in the words of the card."""
-    if domain is None:
-        return "none"
-    if domain.kind not in ("interval", "integers"):
-        return str(domain)
+    """An interval as print has it; what is none in the words of the card."""
+    if domain is None or domain.kind != "interval":
+        return str(domain or "none")
     low, high = (to_latex(e.tree, display) if e is not None else "" for e in (domain.lower, domain.upper))
-    if domain.kind == "integers":
-        return rf"integers ${low},\dots{',' if high else ''}{high}$"
     return f"${'[' if domain.lower_closed else '('}{low}, {high}{']' if domain.upper_closed else ')'}$"
 
 

@@ -105,9 +105,8 @@ def _relation(finding: Finding, display: Mapping[str, str]) -> str:
     if not (row.left and row.right):
         return ""
     written = OPERATOR.match(row.right)  # rows of runs carry their relation with the right side
-    op = (
-        written[1] if written else str(row.details.get("op") or ("==" if "identity" in (row.kind, row.claim) else "<="))
-    )
+    usual = "==" if "identity" in (row.kind, row.claim) else "<="
+    op = written[1] if written else str(row.details.get("op") or usual)
     try:
         left, right = (to_latex(parse(text), display) for text in (row.left, OPERATOR.sub("", row.right)))
     except BilevelVerifyError:
@@ -118,23 +117,16 @@ def _relation(finding: Finding, display: Mapping[str, str]) -> str:
 def _letters(
     card: Card, entry: Entry | None, row: Row, given: Sequence[str], display: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    """The letters of the point and of what is compared, those that these rest on after them: (LaTeX, meaning).
-
-    A letter that the point does not give stands with its definition: the statement's own, what is prescribed for it.
-    """
+    """The letters of the point and of what is compared, then those of their definitions: (LaTeX, meaning)."""
     made = {n: m.expression.tree for n, (m, _, _) in (formulas_of(card, entry) if entry is not None else {}).items()
             if not isinstance(m.value, Root) and not is_order(m)}  # fmt: skip
     made |= {n: m.tree for n, m in (entry.define if entry is not None else {}).items()}
-    waiting, found, seen = [*given, *_compared(row)], [], set[str]()
-    while waiting:
-        name = waiting.pop(0)
-        if name in seen:
-            continue
-        seen.add(name)
+    waiting, found = list(dict.fromkeys([*given, *_compared(row)])), []
+    for name in waiting:
         spec, formula = card.letters.get(name), None if name in given else made.get(name)
-        meaning = OF_RUNS.get(name, "") if spec is None or not spec.meaning else spec.meaning
+        meaning = spec.meaning if spec is not None and spec.meaning else OF_RUNS.get(name, "")
         if formula is not None:
-            waiting += sorted(free_letters(formula))
+            waiting += sorted(free_letters(formula) - {*waiting})
         if meaning or formula is not None:
             shown = to_latex(tree.Letter(name), display)
             found.append((f"{shown} = {to_latex(formula, display)}" if formula is not None else shown, meaning))

@@ -73,11 +73,7 @@ def _missing(paper: Paper, passages: tuple[Passage, ...]) -> Iterator[Defect]:
 
 
 def _without_place(source: str) -> list[str]:
-    """Labels of a LaTeX source that are referred to and never set.
-
-    A label may be made by a macro of the paper, from its whole name or from what follows a colon: one that stands in
-    braces elsewhere is left alone, and so is a source with labels of another document.
-    """
+    """Labels of a LaTeX source that are referred to and never set; one in braces elsewhere may be set by a macro."""
     if not SET.search(source) or re.search(r"\\externaldocument|\\(?:input|include)\b", source):
         return []
     referred = dict.fromkeys(part.strip() for found in REFERRED.findall(source) for part in found.split(","))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields
-from fractions import Fraction
 from itertools import combinations
 
 from bilevel_verify.language import to_text, tree
@@ -13,7 +12,6 @@ from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.source import Paper, Sentence
-from bilevel_verify.theorems.rewrite import rebuild
 
 SAME = {"<-": "==", ":=": "=="}
 LEAST_NODES, LONG, MOST_NAMES = 6, 10, 2
@@ -40,9 +38,7 @@ def twin_defects(paper: Paper) -> Iterator[Defect]:
             if often[other[1]] > 1:  # it is said again: there are two values
                 continue
             if len(pair) == 2 and pair not in seen and one[0] is not other[0]:
-                found = list(_judged(left, one, other)) or list(
-                    _moved(left, one, other) if len(paper.listings) == 1 else ()
-                )
+                found = [*_judged(left, one, other), *(_moved(left, one, other) if len(paper.listings) == 1 else ())]
                 seen |= {pair} if found else set()
                 yield from found
 
@@ -98,28 +94,18 @@ def _moved(left: tree.Node, one: Place, other: Place) -> Iterator[Defect]:
     if lines[0] == lines[1] or [len(found) for found in spans] != [1, 1]:
         return
     here, there = spans[0][0], spans[1][0]
-    same = put(one[1], {here: there}) == other[1] and here.items[0] == there.items[0]
+    same = to_text(one[1]).replace(to_text(here), to_text(there)) == to_text(other[1])
+    ends = zip(here.items[1:], there.items[1:], strict=True)
     try:
-        steps = [_step(a, b) for a, b in zip(here.items[1:], there.items[1:], strict=True)]
+        steps = [form_of(tree.Add((b, tree.Negate(a)))).terms for a, b in ends]
     except Formless:
         return
-    if same and steps[0] == steps[1] not in (None, 0):
+    if same and steps[0] == steps[1] and steps[0].keys() == {frozenset()}:
         shown = [f"{to_text(s.items[0])} = {to_text(s.items[1])}, ..., {to_text(s.items[2])}" for s in (there, here)]
         title = f"{to_text(left)} is a sum over {shown[0]} here, and over {shown[1]} in {one[0].place}"
         yield Defect("meaning", other[0].place, title, "local slip", other[0].latex,
                      (f"{one[0].place}: {to_text_of(one[0])}", f"here: {to_text_of(other[0])}"),
                      f"twin {title}", other[0].unit)  # fmt: skip
-
-
-def put(node: tree.Node, values: Mapping[tree.Node, tree.Node]) -> tree.Node:
-    """A tree with other parts in the place of some."""
-    return values[node] if node in values else rebuild(node, lambda part: put(part, values))
-
-
-def _step(one: tree.Node, other: tree.Node) -> Fraction | None:
-    """By how much two ends differ, where that is the same number for all values of their letters."""
-    gap = form_of(tree.Add((other, tree.Negate(one)))).terms
-    return gap.get(frozenset(), Fraction(0)) if gap.keys() <= {frozenset()} else None
 
 
 def _line_and_text(one: Place, other: Place) -> bool:

@@ -40,11 +40,9 @@ def prose_markdown(text: str) -> str:
 
 def capital(sentence: str) -> str:
     """A sentence with a capital letter, unless it begins with a formula: ``theta_i < 1`` is no ``Theta_i < 1``."""
-    first = next(iter(pieces_of(sentence[:LONGEST])), None)
+    formula = any(piece.start == 0 for piece in pieces_of(sentence[:LONGEST]))
     word = re.match(r"[a-z]+(?![\w^(*])", sentence)
-    if word is None or (first is not None and first.start == 0):
-        return sentence
-    return sentence[:1].upper() + sentence[1:]
+    return sentence if formula or word is None else sentence[:1].upper() + sentence[1:]
 
 
 def _signed(words: str) -> str:
