@@ -76,17 +76,17 @@ def _word(name: str) -> str:
     return name if len(name) == 1 else rf"\mathrm{{{name}}}"
 
 
-DERIVATIVE = re.compile(r"(grad|hess)_(?:(x|y|xx|xy|yx|yy)_)?(?=[A-Za-z])")
-OPTIMA = {"phi": "\\varphi", "L_star": "L^*_\\lambda", "phi_star": "\\varphi^*"}
+DERIVATIVE = re.compile(r"(grad|hess|third)_(?:([xy]{1,3})_(?!star\b|star_))?(?=[A-Za-z])")
+POWERS = {"grad": "", "hess": "^2", "third": "^3"}
+OPTIMA = {"phi": "\\varphi", "y_star_lam": "y^*_\\lambda", "L_star": "L^*_\\lambda", "phi_star": "\\varphi^*"}
 
 
 def function_latex(name: str) -> str:
     """A function that no table displays: ``grad_L_star`` is a gradient of what a star marks, others are upright."""
     derivative = DERIVATIVE.match(name)
     if derivative is not None:
-        order = "^2" if derivative[1] == "hess" else ""
         block = f"_{{{derivative[2]}}}" if derivative[2] else ""
-        return f"\\nabla{order}{block} {function_latex(name[derivative.end() :])}"
+        return f"\\nabla{POWERS[derivative[1]]}{block} {function_latex(name[derivative.end() :])}"
     if name in OPTIMA:
         return OPTIMA[name]
     base, star, rest = name.partition("_star")
@@ -189,6 +189,12 @@ class Echo:
             return f"{left}{inner}{right}", ATOM
         if name == "plus":
             return rf"\left({inner}\right)_+", ATOM
+        if name == "mode" and len(arguments) == 3:  # a tensor times a matrix along one of its indices
+            tensor, place, matrix = arguments
+            return (
+                rf"{self.of(tensor, PRODUCT)} \times_{{{self.of(place, CONDITION)}}} {self.of(matrix, POWER)}",
+                PRODUCT,
+            )
         if name == "T" and len(arguments) == 1:
             return rf"{self.of(arguments[0], ATOM)}^{{\top}}", POWER
         if name == "inv" and len(arguments) == 1:

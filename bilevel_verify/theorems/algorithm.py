@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
@@ -166,7 +166,7 @@ def read_program(text: str) -> Program:
     return Program(reader.block(module.body, 0, in_loop=False), source)
 
 
-def program_text(statements: tuple[Statement, ...], indent: str = "") -> str:
+def program_text(statements: tuple[Statement, ...], indent: str = "", text_of: Callable[..., str] = to_text) -> str:
     """Statements as the steps of a card, one a line with the paper's number behind it; the inverse of reading them."""
     out = []
     for one in statements:
@@ -174,18 +174,19 @@ def program_text(statements: tuple[Statement, ...], indent: str = "") -> str:
         inner = indent + "    "
         match one:
             case Assign(targets=targets, value=value):
-                out.append(" = ".join(map(to_text, (*targets, value))) + mark)
+                out.append(" = ".join(map(text_of, (*targets, value))) + mark)
             case If(test=test, body=body, orelse=orelse):
-                other = f"{indent}else:\n{program_text(orelse, inner)}" if orelse else ""
-                out.append(f"if {to_text(test)}:{mark}{program_text(body, inner)}{other}")
+                other = f"{indent}else:\n{program_text(orelse, inner, text_of)}" if orelse else ""
+                out.append(f"if {text_of(test)}:{mark}{program_text(body, inner, text_of)}{other}")
             case While(test=test, body=body):
-                out.append(f"while {to_text(test)}:{mark}{program_text(body, inner)}")
+                out.append(f"while {text_of(test)}:{mark}{program_text(body, inner, text_of)}")
             case For(index=index, start=start, stop=stop, body=body):
-                out.append(f"for {index} in range({to_text(start)}, {to_text(stop)}):{mark}{program_text(body, inner)}")
+                span = f"range({text_of(start)}, {text_of(stop)})"
+                out.append(f"for {index} in {span}:{mark}{program_text(body, inner, text_of)}")
             case Break():
                 out.append("break" + mark)
             case Return(values=values):
-                out.append(f"return {', '.join(map(to_text, values))}{mark}")
+                out.append(f"return {', '.join(map(text_of, values))}{mark}")
     return "".join(f"{indent}{text}" for text in out)
 
 

@@ -25,6 +25,7 @@ from bilevel_verify.proofreading.errata.repairing import marked_latex
 from bilevel_verify.proofreading.report import Report
 from bilevel_verify.reporting.errata import write_errata
 from bilevel_verify.reporting.errata.errata_markdown import errata_markdown
+from bilevel_verify.reporting.typesetting.prose import capital
 from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.library import load_card
 from bilevel_verify.theorems.reading.reader import read_card
@@ -39,6 +40,7 @@ F = "values"
 [letters]
 a = { unit = "F", domain = "(0, oo)", meaning = "first gap", display = "\\alpha" }
 b = { unit = "F", domain = "(0, oo)", meaning = "second gap" }
+eps = { unit = "1", domain = "(0, oo)", meaning = "accuracy" }
 n = { unit = "1", domain = "[1, oo)", domain_from = "Section 2" }
 
 [[inequality]]
@@ -71,6 +73,16 @@ id = "other"
 source = "(9)"
 chain = ["3*a", "<= 2*a"]
 printed = '3\alpha\le2\alpha'
+
+[[inequality]]
+id = "defined"
+source = "(10)"
+by_hand = "written out"
+define = { h = "2*b/b" }
+where = ["eps == 1"]
+chain = ["h*eps", "<= eps"]
+stated = 'h\epsilon\le\epsilon'
+refuted = { since = "1", why = "theta is lost" }
 
 [[derivation]]
 id = "rate"
@@ -130,7 +142,7 @@ def test_one_cause_is_one_entry_with_all_places(entries: tuple[Erratum, ...]) ->
 
 
 def test_the_gravest_comes_first_and_titles_have_no_ids(entries: tuple[Erratum, ...]) -> None:
-    assert [e.grade for e in entries] == ["changes a constant or a rate", "local slip", "local slip"]
+    assert [e.grade for e in entries] == ["changes a constant or a rate", *["local slip"] * 3]
     assert entries[0].title == "Theorem 1 from (9): one power of n is lost"
     assert not any("slip:" in e.title or "other" in e.title for e in entries)
 
@@ -151,6 +163,11 @@ def test_an_entry_shows_point_sides_letters_and_what_matters(entries: tuple[Erra
     assert other.witness.sides is not None
     assert other.witness.sides[0] > other.witness.sides[1]
     assert other.witness.letters == ((r"\alpha", "first gap"),)
+    (marked,) = [e for e in entries if e.place == "(10)"]
+    assert marked.witness is not None
+    assert marked.witness.sides == (2.0, 1.0), "a recorded row that is refuted in a marked form shows its sides"
+    assert (r"h = \frac{2\,b}{b}", "") in marked.witness.letters, "the definition of a letter that the point has not"
+    assert [name for name, _ in marked.witness.values] == ["b", r"\epsilon"], "eps is a letter of scalars, too"
     (slip,) = [e for e in entries if e.recorded and "slip" in e.rows[0]]
     assert slip.matters == ("Lemma 1", "Theorem 1"), "a slip in a proof: the statement, and who uses it"
 
@@ -264,6 +281,7 @@ def test_an_instance_is_named_with_its_formulas_and_written_as_a_file() -> None:
     assert entry.witness.sides[0] > entry.witness.sides[1]
     (file,) = [text for name, text in entry.files.items() if name.startswith("instances/")]
     assert loads(file).kind == "bilevel"
+    assert file.startswith("# bilevel-verify verify rahgd/corollary-3-6 --problem instances/")
 
 
 def test_places_are_the_papers_own() -> None:
@@ -303,8 +321,28 @@ def test_the_markdown_tells_which_quotations_are_not_what_is_judged():
     assert "Quotations" not in errata_markdown(card, (), "Nothing")
 
 
+def test_a_formula_at_the_beginning_of_a_sentence_keeps_its_letter() -> None:
+    assert capital("theta_i < 1 is strict") == "theta_i < 1 is strict"
+    assert capital("nu_j is printed") == "nu_j is printed"
+    assert capital("line 3 sets k = 0") == "Line 3 sets k = 0"
+
+
 def test_a_title_is_cut_before_a_remark_that_it_would_leave_open() -> None:
     start = "the term outweighs the decrease of every epoch that ends by a restart of its own"
     assert _short(f"{start} (theta < 1 is taken from Algorithm 3; {'and so on ' * 20})") == start
     assert _short(f"{start}; {'and so on ' * 20}") == start
     assert _short("short (a; b)") == "short (a; b)"
+    long = f"the error is the exact minus the inexact gradient{' of the lower level' * 3}: {'and so on ' * 20}"
+    assert _short(long) == long.partition(": ")[0]
+
+
+def test_an_algorithm_that_stops_has_a_script_that_stops_at_its_line(tmp_path: Path) -> None:
+    for key, name, line in (("ragd-gs", "algorithm-1-literal", "# 15"), ("fsba", "algorithm-2", "# 11")):
+        found = [f for f in audit(load_card(key), statement=name, quick=True) if f.row.kind == "executability"]
+        (script,) = [f.script for f in found if f.script]
+        (tmp_path / "run.py").write_text(script, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-I", str(tmp_path / "run.py")], check=False, capture_output=True, text=True
+        )
+        assert done.returncode == 0
+        assert line in done.stdout

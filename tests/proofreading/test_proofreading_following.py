@@ -11,6 +11,7 @@ from proofreading_mutants import LATER, papers
 from bilevel_verify.drafting.draft import draft
 from bilevel_verify.language import to_text
 from bilevel_verify.latex import Notation, read_latex
+from bilevel_verify.proofreading import proofread_draft
 from bilevel_verify.proofreading.following.asking import follows
 from bilevel_verify.proofreading.following.expected import spread
 from bilevel_verify.proofreading.following.premises import premise_of, relations_in
@@ -102,3 +103,31 @@ def test_a_new_point_has_a_name_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "paper.md"
     path.write_text("# P\n\nLet $x,x^+\\in\\mathbb{R}^d$ with $\\|x^+-x\\|\\le 1$.\n", encoding="utf-8")
     assert "x_plus" in {e.name for e in draft(path).notation.entries}
+
+
+@pytest.mark.parametrize(("factor", "told_there"), [(r"\frac\eta2", False), (r"\eta", True)])
+def test_a_factor_of_the_side_that_is_bounded(factor: str, told_there: bool, tmp_path: Path) -> None:
+    path = tmp_path / "paper.md"
+    path.write_text(SUMMED.replace("FACTOR", factor), encoding="utf-8")
+    titles = [g.first.title for g in proofread_draft(draft(path)).groups]
+    assert [t.partition(";")[0] for t in titles] == ["(1) does not give this as it is printed"] * told_there
+
+
+SUMMED = r"""# Descent
+
+Let $L>0$ and $\eta>0$, and $x_{k+1}=x_k-\eta\nabla f(x_k)$ for all $k\ge 0$.
+
+**Lemma 1.** Let $0<\eta\le\frac1L$. Then for all $k\ge 0$
+$$
+f(x_{k+1})\le f(x_k)-\frac\eta2\|\nabla f(x_k)\|^2. \tag{1}
+$$
+
+*Proof.* This is the descent lemma.
+
+**Lemma 2.** Let $0<\eta\le\frac1L$ and $N\ge1$. Then
+$$
+FACTOR\sum_{k=0}^{N-1}\|\nabla f(x_k)\|^2\le f(x_0)-f(x_N). \tag{2}
+$$
+
+*Proof.* Summing (1) over $k=0,\dots,N-1$ gives (2).
+"""

@@ -206,6 +206,24 @@ JOINTS = {
         "1",
         "2",
     ),
+    "a factor between two rows": (
+        "citation",
+        "Lemma 1.\n\n## 2 Table\n\n| Method | Steps |\n| --- | --- |\n"
+        r"| Descent (ours) | $\mathcal{O}(\Delta L^{\frac{1+\nu}{2}}\epsilon^{-2})$ |"
+        "\n"
+        r"| [1] | $\mathcal{O}(\Delta L^{\frac{1+\nu}{2}}\epsilon^{-4})$ |"
+        "\n\n"
+        r"This improves the rate of [1] by a factor of $\epsilon^{-%s}$.",
+        "2",
+        "1",
+    ),
+    "a total after its epochs": (
+        "total",
+        r"the lemmas each epoch has at most $N$ steps, and there are at most $\frac{\Delta}{\epsilon}$ epochs."
+        r" Hence at most $\frac{\Delta N%s}{\epsilon}$ steps in total are made.",
+        "",
+        "^2",
+    ),
     "an end that is another": (
         "total",
         "what is known.\n\n"
@@ -245,7 +263,8 @@ def test_a_joint_holds_as_it_should_be_and_is_refuted_with_one_slip(case: str, t
     assert sum(j.verdict == "refuted" for j in bad.joints) >= 1
 
 
-NO_SCRIPT = ("summed", "quoted of another", "another two added up", "a special case that is excluded", "independent")
+NO_SCRIPT = ("summed", "quoted of another", "another two added up", "a special case that is excluded", "independent",
+             "a total after its epochs")  # fmt: skip
 
 
 @pytest.mark.parametrize("case", [name for name in JOINTS if name not in NO_SCRIPT])

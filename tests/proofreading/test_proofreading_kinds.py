@@ -62,6 +62,12 @@ CASES = {
         r"x_1=\min_{x\in\mathbb{R}^d}\{f(x)+L\|x\|^2\}",
         r"x_1=\arg\min_{x\in\mathbb{R}^d}\{f(x)+L\|x\|^2\}",
     ),
+    "an index for a value": (
+        "shape",
+        r"\arg\min_{0\le k\le 5}\|\nabla f(x_k)\|\le L^2",
+        r"\min_{0\le k\le 5}\|\nabla f(x_k)\|\le L^2",
+    ),
+    "a point that is a set": ("shape", r"x_0=\{x: \nabla f(x)=0\}", r"x_0\in\{x: \nabla f(x)=0\}"),
     "unknown letter": ("letter", r"f(x_1)\le\frac{Q}{2}\|x_0\|^2", r"f(x_1)\le\frac{L}{2}\|x_0\|^2"),
 }
 
@@ -185,6 +191,44 @@ def test_a_statement_that_is_not_there_and_one_of_another_paper(tmp_path: Path) 
     assert kinds(tmp_path, HEAD + "*Proof.* By Lemma 7 of [12] we have $f(x_1)\\le f(x_0)$.\n") == set()
     assert kinds(tmp_path, HEAD + "## 2 Next\n\nBy Lemma 1 we have $f(x_1)\\le f(x_0)$.\n") == set()
     assert kinds(tmp_path, HEAD + "*Proof.* By Lemma 1 we have $f(x_1)\\le f(x_0)$.\n") == {"citation"}, "its own proof"
+
+
+TEX = r"""\documentclass{article}\newcommand{\made}[1]{\label{eq:#1}}
+\begin{document}
+\begin{lemma}\label{first}For all $k\ge 0$ we have $f(x_{k+1})\le f(x_k)$.\end{lemma}
+\begin{equation}f(x_1)\le f(x_0)\made{start}\end{equation}
+\begin{proof}By Lemma~\ref{PLACE} and \eqref{eq:start}.\end{proof}
+\end{document}
+"""
+
+
+AVERAGE = """# A paper
+
+Let $f$ be a function with a gradient.
+
+**Algorithm 1** A method
+
+1. Input: $x_0$, $K\\ge1$
+2. for $k=0,\\dots,K-1$ do
+3. $x_{k+1}=x_k-\\nabla f(x_k)$
+4. end for
+5. Output: $\\bar x_K=\\frac1K\\sum_{k=FROM}x_k$
+
+**Theorem 1.** The output satisfies $f(\\bar x_K)\\le 1$.
+
+*Proof.* Let $\\bar x_K=\\frac1K\\sum_{k=0}^{K-1}x_k$. Then this is clear.
+"""
+
+
+@pytest.mark.parametrize(("span", "told"), [("0}^{K-1}", False), ("1}^{K}", True)])
+def test_an_output_that_is_another_average(span: str, told: bool, tmp_path: Path) -> None:
+    assert ("meaning" in kinds(tmp_path, AVERAGE.replace("FROM}", span))) is told
+
+
+@pytest.mark.parametrize(("label", "told"), [("first", False), ("other", True)])
+def test_a_label_that_is_set_nowhere(label: str, told: bool, tmp_path: Path) -> None:
+    """One that a macro of the paper makes stands in braces elsewhere and is left alone."""
+    assert ("citation" in kinds(tmp_path, TEX.replace("PLACE", label), "paper.tex")) is told
 
 
 def test_a_circle_of_proofs(tmp_path: Path) -> None:

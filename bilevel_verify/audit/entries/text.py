@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from bilevel_verify.audit.entries.run_script import run_script
 from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.audit.scalar.claim import KINDS
 from bilevel_verify.checks.verdicts.verdict import Row
@@ -65,6 +66,7 @@ def _defect(card: Card, entry: Algorithm, claim: str, defect: ScriptFinding) -> 
     return Finding(
         _row(card, entry, claim, "refuted", f"{defect.kind}: {defect}", defect.line),
         counterexample={"line": defect.line or "-", "defect": defect.message},
+        script=run_script(card, entry, defect),
     )
 
 

@@ -66,10 +66,12 @@ def _of_entry(card: Card, entry: Entry, record: Refuted, found: Sequence[Finding
     alone = len(relations) == 1
     kept = [f for f in found if not (alone and f.row in relations and f.row.verdict == "holds")]
     printed_text = next((text for text in entry.printed if text), None)
-    if not marked:
+    if not own:
         return [*kept, Finding(row, printed=printed_text)]
-    first = marked[0]
-    row = replace(row, left=first.row.left, right=first.row.right, stated=first.row.stated, details=first.row.details)
+    first = min(marked or own, key=lambda f: f.row.kind == "units")
+    stated = first.row.stated if first.row.kind != "units" else None  # sides whose units are compared are no equation
+    row = replace(row, left=first.row.left, right=first.row.right, stated=stated, details=first.row.details,
+                  measured=first.row.measured, bound=first.row.bound)  # fmt: skip
     return [*kept, replace(first, row=row, printed=printed_text)]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bilevel_verify.language import tree
-from bilevel_verify.proofreading.counted.tables import rows_of
+from bilevel_verify.proofreading.counted.tables import OWN, rows_of
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import exponents_differ, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses, numbered_in
@@ -106,10 +106,12 @@ def _rates(paper: Paper, clause: Clause, place: int, before: list[Clause]) -> tu
     here = [r for i, s in enumerate(clause.formulas) if i != place for r in rates_in(s)]
     if len(here) == 2:
         return here[:1], here[1:]
-    last = here or [r for c in reversed(before) for s in reversed(c.formulas) for r in rates_in(s)][:1]
+    cells = list(rows_of(paper))
+    shown = {sentence.latex for _, sentence in cells}  # the cell before a sentence need not be of the paper's own row
+    said = [r for c in reversed(before) for s in reversed(c.formulas) if s.latex not in shown for r in rates_in(s)]
+    last = here or said[:1] or [r for label, sentence in cells if OWN.search(label) for r in rates_in(sentence)]
     cited = [r for n in numbered_in(clause.words) if n in paper.numbered for r in rates_in(paper.numbered[n])]
     if cited:
         return last, cited[-1:]
     rows = set(REFERENCE.findall(clause.words))
-    there = [r for label, sentence in rows_of(paper) if rows & {*REFERENCE.findall(label)} for r in rates_in(sentence)]
-    return last, there
+    return last, [r for label, s in cells if rows & {*REFERENCE.findall(label)} for r in rates_in(s)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,11 +13,12 @@ from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.files import slug
 from bilevel_verify.proofreading.defect import KINDS, Defect, Group
 from bilevel_verify.proofreading.errata.erratum import Erratum, Spot
-from bilevel_verify.proofreading.errata.places import matters_for, place_of_row, without_ids, words_of
+from bilevel_verify.proofreading.errata.places import heading_of, matters_for, place_of_row, without_ids, words_of
 from bilevel_verify.proofreading.errata.repairing import repair_of
 from bilevel_verify.proofreading.errata.witnesses import instance_of, witness_of
 from bilevel_verify.proofreading.report import Report
 from bilevel_verify.theorems.card import Algorithm, Card
+from bilevel_verify.theorems.card_parts import Refuted
 
 LINE = re.compile(r"\blines? (\d+)")
 NUMBER = re.compile(r"\((\d+\w?)\)")
@@ -116,7 +118,7 @@ def _erratum(
         witness_of(card, findings),
         (*_stops(findings), *(line for g in groups for line in g.first.evidence)),
         repair_of(card, findings, everything) if findings else None,
-        tuple(m for m in matters if m != spots[0].place),
+        tuple(m for m in matters if m != heading_of(spots[0].place)),
         _files(card, findings, groups, report),
         next((f.row.reproduce for f in findings if f.row.reproduce), "") or f"bilevel-verify audit {card.key}",
         any(f.row.known_refuted for f in findings),
@@ -182,13 +184,20 @@ def _spot(card: Card, defect: Defect) -> Spot:
 
 
 def _short(sentence: str) -> str:
-    """The first clause of a sentence that is too long for a title."""
+    """The first clauses of a sentence that is too long for a title."""
     if len(sentence) <= LONGEST:
         return sentence
     head = re.split(r"; |\. ", sentence, maxsplit=1)[0]
     if head.count("(") > head.count(")"):  # the cut fell into a remark in brackets
         head = head[: head.rfind("(")].rstrip(" ,:")
-    return head if len(head) <= LONGEST else head[: head.rfind(" ", 0, LONGEST)] + " ..."
+    if len(head) <= LONGEST:
+        return head
+    for mark, least in ((": ", LONGEST // 2), (", ", LONGEST // 2), (": ", 1)):
+        cuts = [m.start() for m in re.finditer(mark, head[:LONGEST])]
+        ends = [cut for cut in cuts if head[:cut].count("(") == head[:cut].count(")")]
+        if ends and ends[-1] >= least:
+            return head[: ends[-1]]
+    return head[: head.rfind(" ", 0, LONGEST)] + " ..."
 
 
 def _files(card: Card, findings: Sequence[Finding], groups: Sequence[Group], report: Report | None) -> dict[str, str]:
@@ -197,10 +206,21 @@ def _files(card: Card, findings: Sequence[Finding], groups: Sequence[Group], rep
     for finding in findings:
         row, record = finding.row, record_of(card, finding.row)
         if name := row.details.get("instance_file"):
-            found[f"instances/{name}"] = row.details["instance"]
+            found[f"instances/{name}"] = f"# {row.reproduce}\n{row.details['instance']}"
         elif record is not None and record.on and (text := instance_of(record.on)):
-            found[f"instances/{slug(card.key, row.statement, row.claim).replace('/', '-')}.toml"] = text
+            name = f"instances/{slug(card.key, row.statement, row.claim).replace('/', '-')}.toml"
+            found[name] = f"# {_command(card, row, record, name)}\n{text}"
     for group in groups:
         if report is not None and group.first in report.scripts:
             found[f"counterexamples/{defect_script(report.paper, group.first)}"] = report.scripts[group.first]
     return found
+
+
+def _command(card: Card, row: Row, record: Refuted, name: str) -> str:
+    """The command that repeats a recorded counterexample from its problem file; many digits need the audit."""
+    if record.digits:
+        return f"bilevel-verify audit {card.key} --statement {row.statement}"
+    words = ["bilevel-verify", "verify", f"{card.key}/{row.statement}", "--problem", name]
+    for option, numbers in (("--eps", record.eps), ("--x0", record.x0)):
+        words += [f"{option}={','.join(map(repr, numbers))}"] if numbers else []
+    return shlex.join([*words, *(f"--set={letter}={value}" for letter, value in record.set.items())])

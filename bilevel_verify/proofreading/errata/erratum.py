@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-LONGEST_HEADING = 60
+from bilevel_verify.proofreading.errata.places import heading_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +83,7 @@ class Erratum:
     @property
     def heading(self) -> str:
         """The place without a sentence about what is judged there: ``C.3`` of ``C.3: the logarithm, with ...``."""
-        head = re.split(r"[:;] ", self.place, maxsplit=1)[0]
-        while len(head) > LONGEST_HEADING and ", " in head:
-            head = head.rpartition(", ")[0]
-        return head
+        return heading_of(self.place)
 
     @property
     def title(self) -> str:

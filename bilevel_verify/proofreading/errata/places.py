@@ -13,11 +13,20 @@ KINDS = "theorem|lemma|proposition|corollary|algorithm|assumption|condition|defi
 NAMED = re.compile(rf"\b({KINDS})-((?:[a-z]-)?\d+(?:-\d+)*)\b(?:-[a-z]\w*)*")
 STATEMENT = re.compile(r"\b(Theorem|Lemma|Proposition|Corollary|Algorithm)s? ((?:[A-Z]\.)?\d+(?:\.\d+)*)")
 MOST = 8
+LONGEST_HEADING = 60
 
 
 def title_of(identifier: str) -> str:
     """``lemma-c-2`` -> ``Lemma C.2``; other words as they are."""
     return NAMED.sub(lambda m: f"{m[1].capitalize()} {m[2].upper().replace('-', '.')}", identifier)
+
+
+def heading_of(place: str) -> str:
+    """A place without a sentence about what is judged there: ``C.3`` of ``C.3: the logarithm, with ...``."""
+    head = re.split(r"[:;] ", place, maxsplit=1)[0]
+    while len(head) > LONGEST_HEADING and ", " in head:
+        head = head.rpartition(", ")[0]
+    return head
 
 
 def words_of(card: Card, place: str) -> str:
@@ -64,9 +73,10 @@ def without_ids(card: Card, sentence: str) -> str:
 
 def matters_for(card: Card, used_by: Iterable[str], places: Iterable[str]) -> tuple[str, ...]:
     """Places that build on what is wrong: those that use it, the statement whose proof it is in, and who uses that."""
-    proved = {_id(kind, number) for place in places for kind, number in STATEMENT.findall(place)}
+    places = list(places)
+    proved = dict.fromkeys(_id(kind, number) for place in places for kind, number in STATEMENT.findall(place))
     inside = [n for n in proved if n in card.entries and any("proof" in p.lower() for p in places)]
-    named = [_shown(card, name) for name in (*inside, *used_by, *users_of(card, proved))]
+    named = [heading_of(_shown(card, name)) for name in (*inside, *used_by, *users_of(card, set(proved)))]
     return tuple(dict.fromkeys(named))[:MOST]
 
 

@@ -11,7 +11,7 @@ from bilevel_verify.language import parse, to_latex, tree
 from bilevel_verify.language.latex import CONDITION, Echo
 from bilevel_verify.proofreading.errata.erratum import Repair
 from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Identity, Inequality, Statement, Step
-from bilevel_verify.theorems.card_parts import Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.notation import symbols_of
 from bilevel_verify.theorems.rewrite import rebuild
 
@@ -127,7 +127,7 @@ def _recorded(
         rows = [row for row in rows if (row.claim or "").partition("/")[0] == printed.id]
     words = ", ".join(dict.fromkeys(f"{r.verdict}{f' ({r.certainty})' if r.certainty else ''}" for r in rows))
     old = "\n".join(to_latex(node, display) for node in before) if before != after else ""
-    return Repair(latex, old, tuple(_conditions(card, printed, repaired)), repaired.why or "", words)
+    return Repair(latex, old, tuple(dict.fromkeys(_conditions(card, printed, repaired))), repaired.why or "", words)
 
 
 def _searched(card: Card, finding: Finding) -> Repair:
@@ -164,6 +164,14 @@ def _as_written(side: Expression) -> tree.Node:
         return side.tree
 
 
+def _range(domain: Domain | None, display: Mapping[str, str]) -> str:
+    """An interval as print has it; what is none in the words of the card."""
+    if domain is None or domain.kind != "interval":
+        return str(domain or "none")
+    low, high = (to_latex(e.tree, display) if e is not None else "" for e in (domain.lower, domain.upper))
+    return f"${'[' if domain.lower_closed else '('}{low}, {high}{']' if domain.upper_closed else ')'}$"
+
+
 def _conditions(card: Card, printed: Entry | Claim, repaired: Entry | Claim) -> Iterable[str]:
     """Hypotheses, ranges and definitions in which the two differ."""
     display = symbols_of(card)
@@ -174,10 +182,12 @@ def _conditions(card: Card, printed: Entry | Claim, repaired: Entry | Claim) -> 
     yield from (f"hypothesis dropped: ${to_latex(c.tree, display)}$" for c in old if c not in new)
     ranges = {**repaired.for_, **repaired.narrowed}
     for name in dict.fromkeys([*printed.for_, *ranges]):
-        one, two = printed.for_.get(name), ranges.get(name)
+        spec = card.letters.get(name)
+        usual = spec.domain if spec is not None else None  # what the paper says of a letter once holds everywhere
+        one, two = printed.for_.get(name, usual), ranges.get(name, usual)
         if str(one or "") != str(two or ""):
             letter = to_latex(tree.Letter(name), display)
-            yield f"range of ${letter}$: {two or 'as declared'}, printed: {one or 'as declared'}"
+            yield f"range of ${letter}$: {_range(two, display)}, printed: {_range(one, display)}"
     for name, value in repaired.define.items():
         if name not in printed.define or printed.define[name] != value:
             yield f"definition: ${to_latex(tree.Letter(name), display)} := {to_latex(value.tree, display)}$"

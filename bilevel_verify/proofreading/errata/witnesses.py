@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from bilevel_verify.audit.findings.finding import Finding
+from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import parse, to_latex, tree
 from bilevel_verify.language.latex import RELATIONS
@@ -14,11 +15,19 @@ from bilevel_verify.problems.files import dump, from_spec
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.proofreading.errata.erratum import Witness
 from bilevel_verify.theorems.card import Card, Entry
+from bilevel_verify.theorems.card_parts import Root
 from bilevel_verify.theorems.notation import symbols_of
+from bilevel_verify.theorems.prescribed import formulas_of, is_order
+from bilevel_verify.theorems.rewrite import free_letters
 
 GROWS = r"along these values, as $t\to\infty$, the two sides grow at different orders, so that no constant will do"
 OPERATOR = re.compile(r"\s*(<=|>=|==|<|>)\s*")
-INSTANCE = ("problem", "kind", "f", "g", "x", "y", "feasible", "eps", "x0", "digits")
+INSTANCE = frozenset({"problem", "kind", "x0"})
+OF_INSTANCE = INSTANCE | {"f", "g", "x", "y", "feasible", "eps", "digits"}
+OF_RUNS = {
+    "iterations": "number of iterations of the run", "epochs": "number of epochs of the run",
+    "k_end": "number of iterations of the epoch", "output": "the point that the run returns",
+}  # fmt: skip
 LEVELS = {"bilevel": "bilevel", "minimax": "minimax", "single_level": "one-level", "simple_bilevel": "simple bilevel"}
 
 
@@ -30,15 +39,19 @@ def witness_of(card: Card, findings: Sequence[Finding]) -> Witness | None:
         return None
     finding = (full or shown)[0]
     row, point, display = finding.row, dict(finding.counterexample or {}), symbols_of(card)
-    values = tuple((to_latex(tree.Letter(n), display), str(v)) for n, v in point.items() if n not in INSTANCE)
-    names = [n for n in point if n not in INSTANCE]
+    units = point.pop("unit", "")
+    ran = not INSTANCE.isdisjoint(point) and finding.claim is None  # letters of scalars may be called f or eps
+    names = [n for n in point if not (ran and n in OF_INSTANCE)]
+    values = tuple((to_latex(tree.Letter(n), display), str(point[n])) for n in names)
     unsaid = row.measured is None or row.bound is None or row.kind == "probability"
     sides = None if unsaid else (float(row.measured or 0), float(row.bound or 0))
     along = row.kind == "derivation" and any(re.search(r"\bt\b", value) for _, value in values)
-    return Witness(
-        values, GROWS if along else _problem(point), _relation(finding, display), sides, row.where or "",
-        tuple(_letters(card, card.entries.get(row.statement or ""), names, display)),
-    )  # fmt: skip
+    if units:
+        bases = tuple((n, f"unit of {m}") for n, m in card.units.items() if re.search(rf"\b{n}\b", units))
+        return Witness((), f"units: {units}", _relation(finding, display), letters=bases)
+    letters = _letters(card, card.entries.get(row.statement or ""), row, names, display)
+    told = GROWS if along else _problem(point) if ran else ""
+    return Witness(values, told, _relation(finding, display), sides, row.where or "", tuple(letters))
 
 
 def instance_of(spec: object) -> str:
@@ -92,7 +105,8 @@ def _relation(finding: Finding, display: Mapping[str, str]) -> str:
     if not (row.left and row.right):
         return ""
     written = OPERATOR.match(row.right)  # rows of runs carry their relation with the right side
-    op = written[1] if written else str(row.details.get("op") or "<=")
+    usual = "==" if "identity" in (row.kind, row.claim) else "<="
+    op = written[1] if written else str(row.details.get("op") or usual)
     try:
         left, right = (to_latex(parse(text), display) for text in (row.left, OPERATOR.sub("", row.right)))
     except BilevelVerifyError:
@@ -101,16 +115,28 @@ def _relation(finding: Finding, display: Mapping[str, str]) -> str:
 
 
 def _letters(
-    card: Card, entry: Entry | None, names: Sequence[str], display: Mapping[str, str]
+    card: Card, entry: Entry | None, row: Row, given: Sequence[str], display: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    """What the letters stand for: their meaning, else their definition."""
-    found = []
-    for name in names:
-        spec, made = card.letters.get(name), entry.parameters.get(name) if entry is not None else None
-        made = made or card.definitions.get(name)
-        meaning = spec.meaning if spec is not None else ""
-        if not meaning and made is not None:
-            meaning = f"${made.printed or to_latex(made.expression.tree, display)}$"
-        if meaning:
-            found.append((to_latex(tree.Letter(name), display), meaning))
+    """The letters of the point and of what is compared, then those of their definitions: (LaTeX, meaning)."""
+    made = {n: m.expression.tree for n, (m, _, _) in (formulas_of(card, entry) if entry is not None else {}).items()
+            if not isinstance(m.value, Root) and not is_order(m)}  # fmt: skip
+    made |= {n: m.tree for n, m in (entry.define if entry is not None else {}).items()}
+    waiting, found = list(dict.fromkeys([*given, *_compared(row)])), []
+    for name in waiting:
+        spec, formula = card.letters.get(name), None if name in given else made.get(name)
+        meaning = spec.meaning if spec is not None and spec.meaning else OF_RUNS.get(name, "")
+        if formula is not None:
+            waiting += sorted(free_letters(formula) - {*waiting})
+        if meaning or formula is not None:
+            shown = to_latex(tree.Letter(name), display)
+            found.append((f"{shown} = {to_latex(formula, display)}" if formula is not None else shown, meaning))
     return found
+
+
+def _compared(row: Row) -> list[str]:
+    """The letters of both sides in their order of the alphabet."""
+    try:
+        sides = [parse(OPERATOR.sub("", text)) for text in (row.left, row.right) if text]
+    except BilevelVerifyError:
+        return []
+    return sorted(set[str]().union(*map(free_letters, sides)))

@@ -31,6 +31,9 @@ def _edits(right: tree.Node) -> Iterator[tuple[tree.Node, tree.Node, tree.Node]]
         for new in _scaled(term):
             whole = tree.Add((*terms[:place], new, *terms[place + 1 :])) if len(terms) > 1 else new
             yield term, new, whole
+    for factor in LIKELY if len(terms) > 1 else ():  # a factor of the left side
+        new = tree.Multiply((tree.Number(factor), right))
+        yield right, new, new
     yield from _moved(right)
 
 

@@ -19,6 +19,8 @@ IN_BRACKETS = re.compile(r"(?<![\w)\]])\((?P<number>\d+(?:\.\d+)*[a-z]?)\)(?=(?P
 UNKNOWN = re.compile(
     r"\b(?:Theorem|Lemma|Proposition|Corollary|Assumption|Algorithm|Equation|Section)s?\s+(?P<label>[a-z]+:[\w:-]+)|\((?P<equation>eq:[\w:-]+)\)"
 )
+REFERRED = re.compile(r"\\(?:eq|auto|[cC]|name|v)?ref\*?\s*\{([^{}#]+)\}")
+SET = re.compile(r"\\label\s*\{([^{}]*)\}|\blabel\s*=\s*\{?([\w:.-]+)")
 ELSEWHERE = re.compile(
     r"\s*(?:\([ivx\d]+\))?\s*(?:,\s*)?(?:\(|\[|(?:of|in|from|by)(?:\s+(?:in|of|the))*)\s*"
     r"(?:\(?[A-Z][a-z]+|\[|\\cite|paper|book|\x01?\s*\[)"
@@ -46,10 +48,14 @@ def _missing(paper: Paper, passages: tuple[Passage, ...]) -> Iterator[Defect]:
     known = {passage.name for passage in paper.passages if passage.name}
     kinds = {name.partition(" ")[0] for name in known}
     prefixes = {number.rpartition(".")[0] for number in paper.numbers}
+    nowhere = _without_place(paper.text)
+    for label in nowhere:
+        home = next((p for p in passages if re.search(rf"(?<!\w){re.escape(label)}(?!\w)", p.words)), passages[0])
+        yield _defect(home, f"the label {label} is referred to and stands nowhere")
     for passage in passages:
         for found in UNKNOWN.finditer(passage.words):
             label = found["label"] or found["equation"]
-            if label not in paper.labels:
+            if label not in paper.labels and not SET.search(paper.text):  # a macro of a LaTeX source may set it
                 yield _defect(passage, f"the label {label} is referred to and stands nowhere")
         for found in NAMED.finditer(passage.words):
             name = f"{found['kind']} {found['number']}"
@@ -64,6 +70,17 @@ def _missing(paper: Paper, passages: tuple[Passage, ...]) -> Iterator[Defect]:
                 continue
             if _could_be(number, paper.numbers, prefixes) and found[0].lower().startswith("eq"):
                 yield _defect(passage, f"equation ({number}) is cited, and the paper has no ({number})")
+
+
+def _without_place(source: str) -> list[str]:
+    """Labels of a LaTeX source that are referred to and never set; one in braces elsewhere may be set by a macro."""
+    if not SET.search(source) or re.search(r"\\externaldocument|\\(?:input|include)\b", source):
+        return []
+    referred = dict.fromkeys(part.strip() for found in REFERRED.findall(source) for part in found.split(","))
+    rest = REFERRED.sub("", source)
+    known = {name.strip() for found in SET.findall(rest) for name in found}
+    made = {part.strip() for found in re.findall(r"\{([^{}]*)\}", rest) for part in found.split(",")}
+    return [label for label in referred if label and not {label, label.rpartition(":")[2]} & (known | made)]
 
 
 def _could_be(number: str, numbers: frozenset[str], prefixes: set[str]) -> bool:

@@ -14,6 +14,7 @@ EPOCHS = re.compile(r"\bat most\s*\Z|\bin\s*\Z|\bwithin\s*\Z", re.I)
 EPOCHS_AFTER = re.compile(r"\s*(?:restarts|epochs|outer iterations|outer loops|rounds|stages)\b", re.I)
 EACH = re.compile(r"\b(?:each|every|one|an) (?:epoch|round|stage|outer iteration|restart)\b", re.I)
 TOTAL = re.compile(r"\btotal\b[^.]*\Z|\b(?:over)?all together\b[^.]*\Z|\bin total\b[^.]*\Z", re.I)
+TOTAL_AFTER = re.compile(r"\s*(?:[a-z-]+ ){1,3}(?:in total|altogether)\b")
 Powers = dict[str, Fraction]
 
 
@@ -22,15 +23,18 @@ def total_defects(paper: Paper) -> Iterator[Defect]:
     for home in paper.homes.values():
         epochs: tuple[Sentence, Powers] | None = None
         each: tuple[Sentence, Powers] | None = None
+        before: Sentence | None = None
         for sentence in home:
             value = _powers_of(sentence)
             if value is None:
                 continue
+            last, before = before, sentence
+            total = TOTAL.search(sentence.before) or TOTAL_AFTER.match(sentence.after)
             if EPOCHS.search(sentence.before) and EPOCHS_AFTER.match(sentence.after):
-                epochs, each = (sentence, value), None
-            elif EACH.search(sentence.before) and not TOTAL.search(sentence.before):
+                epochs, each = (sentence, value), each if each is not None and each[0] is last else None
+            elif EACH.search(sentence.before) and not total:
                 each = (sentence, value)
-            elif TOTAL.search(sentence.before) and epochs is not None and each is not None:
+            elif total and epochs is not None and each is not None:
                 yield from _compared(epochs, each, (sentence, value))
                 epochs = each = None
 

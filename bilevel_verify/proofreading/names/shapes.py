@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.latex import Notation
 from bilevel_verify.latex.grammar.derivatives import split_name
 from bilevel_verify.proofreading.defect import Defect
@@ -26,6 +27,7 @@ TRUST = 3
 ONE_DIMENSION = re.compile(r"\b(?:one dimension|one-dimensional|univariate|on the (?:real )?line)\b", re.I)
 
 DIFFER = re.compile(r"one side has (\w+) entries, the other (\w+)")
+SETS = ("such_that", "set")
 IN_VALUE = re.compile(r"\\in\s*\\(max|min)(?![a-z])")
 LINE = re.compile(r"\\mathbb\{?R\}?\^\{?1\b")
 
@@ -33,6 +35,7 @@ LINE = re.compile(r"\\mathbb\{?R\}?\^\{?1\b")
 def shape_defects(paper: Paper) -> Iterator[Defect]:
     """Formulas whose shapes do not fit what the rest of the paper says."""
     yield from _in_a_value(paper)
+    yield from _other_things(paper)
     firm = _numbers(paper) if paper.guessed else None
     world = World(paper.notation, _blocks(paper), firm=firm, single=_single(paper), acting=_acting(paper))
     world = replace(world, picked=_picked(paper), spaces=_spaces(paper, world.blocks))
@@ -78,6 +81,24 @@ def _in_a_value(paper: Paper) -> Iterator[Defect]:
         if found is not None and "where a set is expected" in sentence.read.message:
             title = f"the {found[1]} is a value, and nothing is in it: arg {found[1]} is meant"
             yield Defect("shape", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
+
+
+def _other_things(paper: Paper) -> Iterator[Defect]:
+    """A minimiser compared as if it were the least value, and a point that is said to be a set."""
+    counted = {n for p in paper.parts if isinstance(p, tree.Call) and (span := binder(p)) for end in (
+        tree.Letter(span[0]), *span[1:]) for n in tree.letters(end)}  # fmt: skip
+    points = _lengths(paper)
+    for sentence in paper.sentences:
+        for left, relation, right in (link for chain in sentence.chains() for link in chain.links()):
+            for one, other in ((left, right), (right, left)):
+                best = isinstance(one, tree.Call) and one.function in ("argmin", "argmax") and one.function[3:]
+                if best and relation.word in ORDERED and tree.letters(other) - counted - NUMBERS:
+                    title = f"the arg {best} is no value, and it is compared with one: the {best} is meant"
+                    yield Defect("shape", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
+            named = left.base if isinstance(left, tree.Index) else getattr(left, "name", "")
+            if getattr(right, "function", "") in SETS and named in points and relation.word in ("==", "=", ":="):
+                title = f"{named} is a point elsewhere, and here it is equal to a set: an element is meant"
+                yield Defect("shape", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
 
 
 def _is_line(notation: Notation, name: str) -> bool:

@@ -32,7 +32,8 @@ def introduction_defects(paper: Paper) -> Iterator[Defect]:
     around = {n for p in paper.passages if p.kind not in (*PROMISES, "proof") for s in p.formulas
               for node in s.nodes() for n in names_of(node)}  # fmt: skip
     running = {u.name for s in paper.sentences for n in s.nodes() for u in uses(n) if u.base or u.binder is not None}
-    silent = around | running | paper.notation.indices | NUMBERS | paper.notation.functions
+    entries = {p.base for p in paper.parts if isinstance(p, tree.Index)}
+    silent = around | running | entries | paper.notation.indices | NUMBERS | paper.notation.functions
     for place, home in enumerate(paper.passages):
         if home.kind in PROMISES and own_proofs(paper, home.name):
             yield from _of(paper, home, place, frozenset(silent), frozenset(running))

@@ -11,6 +11,7 @@ from itertools import combinations
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
+from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.source import Paper, Sentence
 
 SAME = {"<-": "==", ":=": "=="}
@@ -39,7 +40,7 @@ def twin_defects(paper: Paper) -> Iterator[Defect]:
             if often[other[1]] > 1:  # it is said again: there are two values
                 continue
             if len(pair) == 2 and pair not in seen and one[0] is not other[0]:
-                found = list(_judged(left, one, other))
+                found = [*_judged(left, one, other), *(_moved(left, one, other) if len(paper.listings) == 1 else ())]
                 seen |= {pair} if found else set()
                 yield from found
 
@@ -93,6 +94,27 @@ def _judged(left: tree.Node, one: Place, other: Place) -> Iterator[Defect]:
 def _solved_for(left: tree.Node, place: Place) -> bool:
     """Whether a step is said to be another one, which is solved for what it gives: ``z' = z - F(z')``."""
     return left in place[1].walk() and IMPLICIT.search(place[0].before + place[0].after) is not None
+
+
+def _moved(left: tree.Node, one: Place, other: Place) -> Iterator[Defect]:
+    """An output of the only algorithm and the quantity of that name in the text: one sum over two ranges."""
+    lines = [place[0].read.formula.kind == "algorithm-line" for place in (one, other)]
+    spans = [[p for p in place[1].walk() if isinstance(p, tree.Tuple) and len(p.items) == 3] for place in (one, other)]
+    if lines[0] == lines[1] or [len(found) for found in spans] != [1, 1]:
+        return
+    here, there = spans[0][0], spans[1][0]
+    same = to_text(one[1]).replace(to_text(here), to_text(there)) == to_text(other[1])
+    ends = zip(here.items[1:], there.items[1:], strict=True)
+    try:
+        steps = [form_of(tree.Add((b, tree.Negate(a)))).terms for a, b in ends]
+    except Formless:
+        return
+    if same and steps[0] == steps[1] and steps[0].keys() == {frozenset()}:
+        shown = [f"{to_text(s.items[0])} = {to_text(s.items[1])}, ..., {to_text(s.items[2])}" for s in (there, here)]
+        title = f"{to_text(left)} is a sum over {shown[0]} here, and over {shown[1]} in {one[0].place}"
+        yield Defect("meaning", other[0].place, title, "local slip", other[0].latex,
+                     (f"{one[0].place}: {to_text_of(one[0])}", f"here: {to_text_of(other[0])}"),
+                     f"twin {title}", other[0].unit)  # fmt: skip
 
 
 def _line_and_text(one: Place, other: Place) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bilevel_verify.proofreading.errata.erratum import Erratum, Repair, Spot, Witness
-from bilevel_verify.reporting.typesetting.prose import latex_of, prose_markdown
+from bilevel_verify.reporting.typesetting.prose import capital, latex_of, prose_markdown
 
 if TYPE_CHECKING:
     from bilevel_verify.manuscript.fidelity import Row as Quoted
@@ -49,17 +49,19 @@ def _quotations(rows: Sequence[Quoted]) -> Iterator[str]:
 def _entry(number: int, one: Erratum) -> Iterator[str]:
     whole = one.spots[0].sentence
     yield from (f"## {number}. {prose_markdown(one.heading)}", "")
-    yield prose_markdown(whole[:1].upper() + whole[1:] + ("" if whole.endswith(".") else "."))
+    yield prose_markdown(capital(whole) + ("" if whole.endswith(".") else "."))
     yield from (
         "",
-        f"*{one.grade.capitalize()}.*" + (f" It matters for: {'; '.join(one.matters)}." if one.matters else ""),
+        f"*{one.grade.capitalize()}.*"
+        + (f" It matters for: {prose_markdown('; '.join(one.matters))}." if one.matters else ""),
     )
     for spot in one.spots:
         yield from _spot(spot, whole, len(one.spots) > 1 or one.heading != one.place)
     if one.witness is not None:
         yield from _witness(one.witness)
     for line in one.evidence:
-        yield from ("", f"Shown by: `{line}`")
+        formula = latex_of(line)
+        yield from ("", f"Shown by: `{line}`" if formula is None else f"Shown by: ${formula}$")
     if one.repair is not None:
         yield from _repair(one.repair)
     if one.files:
@@ -84,16 +86,19 @@ def _spot(spot: Spot, whole: str, several: bool) -> Iterator[str]:
 def _witness(one: Witness) -> Iterator[str]:
     yield from ("", "What shows it:")
     if one.problem:
-        yield from ("", one.problem[:1].upper() + one.problem[1:] + ".")
+        yield from ("", prose_markdown(capital(one.problem)) + ".")
     if one.values:
         yield from ("", ", ".join(f"${name} = {latex_of(value) or value}$" for name, value in one.values))
     if one.relation:
         yield from ("", f"$${one.relation}$$")
     if one.sides is not None:
-        where = f" ({one.where})" if one.problem and one.where else ""
+        where = f" ({prose_markdown(one.where)})" if one.problem and one.where else ""
         yield from ("", f"Left side {one.sides[0]:.6g}, right side {one.sides[1]:.6g}{where}.")
     if one.letters:
-        yield from ("", *(f"* ${name}$: {prose_markdown(meaning)}" for name, meaning in one.letters))
+        yield from (
+            "",
+            *(f"* ${name}$" + (f": {prose_markdown(meaning)}" if meaning else "") for name, meaning in one.letters),
+        )
 
 
 def _repair(one: Repair) -> Iterator[str]:

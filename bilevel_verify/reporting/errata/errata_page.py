@@ -20,7 +20,7 @@ from bilevel_verify.reporting.errata.errata_first import first_page
 from bilevel_verify.reporting.errata.errata_markdown import errata_markdown
 from bilevel_verify.reporting.html import content_policy, template
 from bilevel_verify.reporting.typesetting.mathml import mixed_to_html, to_mathml
-from bilevel_verify.reporting.typesetting.prose import prose
+from bilevel_verify.reporting.typesetting.prose import capital, prose
 
 if TYPE_CHECKING:
     from bilevel_verify.audit.findings.coverage import Line
@@ -170,10 +170,10 @@ def _entry(number: int, one: Erratum) -> dict[str, object]:
         "place": Markup(prose(one.heading)),
         "short": one.heading != one.place,
         "sentence": Markup(prose(one.sentence)),
-        "whole": Markup(prose(whole[:1].upper() + whole[1:] + ("" if whole.endswith(".") else "."))),
+        "whole": Markup(prose(capital(whole) + ("" if whole.endswith(".") else "."))),
         "grade": one.grade,
         "places": one.places,
-        "matters": one.matters,
+        "matters": Markup("; ").join(Markup(prose(place)) for place in one.matters),
         "spots": [_spot(spot, whole) for spot in one.spots],
         "witness": _witness(one.witness) if one.witness is not None else None,
         "evidence": [Markup(prose(line)) if len(line) < 200 else line for line in one.evidence],
@@ -207,14 +207,16 @@ def _witness(one: Witness) -> dict[str, object]:
     from markupsafe import Markup
 
     return {
-        "problem": Markup(mixed_to_html(one.problem[:1].upper() + one.problem[1:] + ".")) if one.problem else "",
+        "problem": Markup(prose(capital(one.problem) + ".")) if one.problem else "",
         "point": Markup(", ").join(
             Markup(to_mathml(f"{name} = {value}")) for name, value in map(plain_value, one.values)
         ),
         "relation": Markup(to_mathml(one.relation, block=True)) if one.relation else "",
         "sides": tuple(f"{side:.6g}" for side in one.sides) if one.sides is not None else (),
-        "where": one.where if one.problem else "",
-        "letters": [Markup(f"{to_mathml(name)}: {prose(meaning)}") for name, meaning in one.letters],
+        "where": Markup(prose(one.where)) if one.problem else "",
+        "letters": [
+            Markup(to_mathml(name) + (f": {prose(meaning)}" if meaning else "")) for name, meaning in one.letters
+        ],
     }
 
 

@@ -38,9 +38,16 @@ def prose_markdown(text: str) -> str:
     return "".join(f"${part}$" if formula else part for formula, part in _pieces(text))
 
 
+def capital(sentence: str) -> str:
+    """A sentence with a capital letter, unless it begins with a formula: ``theta_i < 1`` is no ``Theta_i < 1``."""
+    formula = any(piece.start == 0 for piece in pieces_of(sentence[:LONGEST]))
+    word = re.match(r"[a-z]+(?![\w^(*])", sentence)
+    return sentence if formula or word is None else sentence[:1].upper() + sentence[1:]
+
+
 def _signed(words: str) -> str:
     """Words with the signs of relations as they are printed."""
-    return words.replace(" <= ", " ≤ ").replace(" >= ", " ≥ ")
+    return re.sub(r"(?<=\s)([<>])=(?=[\s;,.:)]|$)", lambda m: "≤" if m[1] == "<" else "≥", words)
 
 
 def _pieces(text: str) -> list[tuple[bool, str]]:

@@ -41,7 +41,7 @@ def trial_findings(card: Card, algorithm: Algorithm) -> tuple[ScriptFinding, ...
     """What stopped the trial runs of an algorithm; the message ends with the start that showed it."""
     found: dict[tuple[str, str], ScriptFinding] = {}
     problem = _problem(algorithm)
-    for start, numbers in _settings(card, algorithm):
+    for start, numbers in settings_of(card, algorithm):
         try:
             run, _ = execute(card, algorithm, problem, numbers, start, Options(budget=BUDGET))
         except BilevelVerifyError:
@@ -59,7 +59,8 @@ def _about_input(algorithm: Algorithm, finding: ScriptFinding) -> bool:
     return finding.kind == "unassigned" and bool(given)
 
 
-def _settings(card: Card, algorithm: Algorithm) -> Iterator[tuple[list[float], dict[str, object]]]:
+def settings_of(card: Card, algorithm: Algorithm) -> Iterator[tuple[list[float], dict[str, object]]]:
+    """The starts and numbers of the trial runs of an algorithm."""
     needed = set(algorithm.needs) - set(algorithm.families)
     for _, formula in algorithm.families.values():
         needed |= {part.name for part in formula.tree.walk() if isinstance(part, tree.Letter)}

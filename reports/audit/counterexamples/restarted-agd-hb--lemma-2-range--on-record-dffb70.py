@@ -1,0 +1,29 @@
+"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
+from mpmath import mp, mpf, e, pi
+
+mp.dps = 60
+
+
+def total(term, low, high, start=0, times=False):
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
+    value = mpf(1 if times else start)
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
+        value = value * term(mpf(i)) if times else value + term(mpf(i))
+    return value
+
+
+v_theta = mpf(0)/1
+v_rho = mpf(1)/1
+v_eta = mpf(1)/1
+v_B = mpf(1)/1
+v_K_end = mpf(1)/1
+print("hypothesis", 'theta >= 0', bool((v_theta >= mpf(0))))
+print("hypothesis", 'theta <= 1', bool((v_theta <= mpf(1))))
+print("a part of the formula is defined:", bool((abs(v_theta) > mpf(0))))
+for name, side in (("left ", lambda: ((mpf(2) * v_eta * (v_rho ** mpf(2)) * (v_B ** mpf(4)) * v_K_end) / v_theta)), ("right", lambda: ((mpf(8) * v_eta * (v_rho ** mpf(2)) * (v_B ** mpf(4)) * v_K_end) / v_theta)), ):
+    try:
+        print(name, mp.nstr(side(), 30))
+    except (ArithmeticError, ValueError) as error:
+        print(name, "is not defined:", error)
+refuted = not (abs(v_theta) > mpf(0)) and bool((v_theta >= mpf(0))) and bool((v_theta <= mpf(1)))
+raise SystemExit(0 if refuted else 1)
