@@ -88,12 +88,10 @@ def _judged(
         s for s in clause.formulas if s.read.formula.kind == "display" and s.read.formula.n >= target.read.formula.n
     ]
     spans = [span for one in shown or [target] for part in _calls(one) if (span := binder(part)) is not None]
-    printed = [Range(*span) for span in spans if span[0] == said.name]
-    for ends in ([_apart(r.low, said.low) for r in printed], [_apart(r.high, said.high) for r in printed]):
+    over = [Range(*span) for span in spans if span[0] == said.name]
+    for ends in ([_apart(r.low, said.low) for r in over], [_apart(r.high, said.high) for r in over]):
         if ends and all(end is not None and abs(end) > 1 for end in ends):  # one is a shift of the index
-            yield _told(
-                target, joint, f"the sum is over {said}, and every one that comes out over {printed[0]}", source
-            )
+            yield _told(target, joint, f"the sum is over {said}, and every one that comes out over {over[0]}", source)
             return
     for lost in _inner(paper, source, target) if source is not None else ():
         yield _told(target, joint, f"the sum from {lost[0]} on begins with {lost[1]} in what comes out", source)
