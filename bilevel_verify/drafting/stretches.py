@@ -48,6 +48,7 @@ def bracketed(items: Sequence[Item], place: int) -> list[list[Item]] | None:
 
 
 def split_at(items: Sequence[Item], marks: Iterable[str]) -> Iterator[list[Item]]:
+    """The parts between some signs that stand in no bracket."""
     part: list[Item] = []
     depth = 0
     marks = frozenset(marks)
