@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from bilevel_verify.drafting.listings.assignments import (
     ASSIGNS,
+    RANGES,
     assigned,
     line_assignments,
     range_of,
@@ -35,6 +36,7 @@ from bilevel_verify.drafting.listings.lines import (
     unbraced,
     without_comments,
 )
+from bilevel_verify.drafting.listings.loosely import read_loosely
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
@@ -64,15 +66,18 @@ class Printed:
     passed: tuple[str, ...] = ()
 
 
-def understood(listing: Listing, notation: Notation) -> Printed:
+def understood(listing: Listing, notation: Notation, *, loose: bool = False) -> Printed:
     """The statements of a printed algorithm; ``notation`` says that ``x_K`` is an entry of ``x_k``.
+
+    ``loose``: formulas that the grammar refuses are read for what they name.
 
     Raises
     ------
     NotUnderstood : a formula that could not be read, a loop whose range cannot be told, blocks that do not close.
     """
     parts = tuple(unbraced(tuple(without_comments(listing.parts))))
-    listing = replace(listing, parts=tuple(mended(parts, notation)))
+    whole = tuple(mended(parts, notation))
+    listing = replace(listing, parts=tuple(read_loosely(whole, notation)) if loose else whole)
     lines = with_ends(list(lines_of(listing)))
     reader = _Blocks(lines)
     for sentence in header(listing):
@@ -251,11 +256,13 @@ class _Blocks:
         """The statements of a line, with the block that it opens."""
         number = {"number": self.place, "label": line.label}
         match line.keyword:
-            case "for":
+            case "for" | "loop" if line.formulas or line.keyword == "for":
                 index, start, stop = range_of(line)
                 return [script.For(index, start, stop, self._body(line), **number)]  # type: ignore[arg-type]
             case "while":
                 return [script.While(test_of(line.parts, line), self._body(line), **number)]  # type: ignore[arg-type]
+            case "loop":
+                return [script.While(tree.Truth(True), self._body(line), **number)]  # type: ignore[arg-type]
             case "repeat":
                 body = self.block(frozenset({"until"}))
                 self._expect(line, "until")
@@ -279,12 +286,14 @@ class _Blocks:
         found = line_assignments(line)
         leaves = LEAVES.search(line.words)
         if line.keyword == "do":
-            for chain in (chain for formula in line.formulas for chain in formula.chains()):
+            for formula, chain in ((told, chain) for told in line.formulas for chain in told.chains()):
                 words = [r.word for r in chain.relations]
                 if not words or "in" in words:  # a start that is given: x_0, or x_0 = z_0 in a space
                     start = chain.members[words.index("in") if words else 0]
                     self.inputs |= tree.letters(start)
                     self.named += _outer(start)
+                elif set(words) <= RANGES and words:  # ``B_0, c > 1``: given with a range
+                    self.take(formula)
         elif not found and not leaves and (line.words.strip(" .;:") or line.formulas):
             self.passed.append(f"line {line.label}: no assignment was found in it")
         return [*found, script.Break(label=line.label)] if leaves else found

@@ -197,7 +197,7 @@ class _Walk:
         entry = self.entry(node, {**path.values, **bound})
         if node.base not in self.bases or entry is None or (node.base, ()) in path.known or entry in path.known:
             return
-        if entry[1][-1] < self.lowest[node.base]:
+        if entry[1][-1] < self.lowest[node.base] or _part_known(entry, path.known):
             return  # given, or said in the text
         names = sorted((free_letters(node) & {*path.values}) - {*bound})
         counters = ", ".join(f"{n} = {path.values[n]}" for n in names)
@@ -239,6 +239,17 @@ class _Walk:
                 one = self.fraction(inner, values)
                 return None if one is None else Fraction(math.floor(one) if name == "floor" else math.ceil(one))
         return None
+
+
+def _part_known(entry: Entry, known: frozenset[Entry]) -> bool:
+    """Whether the vector of a component has a value, ``g[1]`` of ``g[1,2]``, or components of a vector."""
+    return any(
+        base == entry[0]
+        and indices
+        and len(indices) != len(entry[1])
+        and all(a == b for a, b in zip(indices, entry[1]))
+        for base, indices in known
+    )
 
 
 def _drawn_as_a_whole(program: script.Program) -> set[str]:
