@@ -22,7 +22,6 @@ RANGES_OVER = re.compile(r"\bfor(?: all| each| every)?\s*\Z", re.I)
 SOLVES = re.compile(
     r"\bsolv(?:es?|ing)\b(?: the| a)?(?: [\w-]+)?(?: systems?| equations?)?(?: of equations)?\s*\Z", re.I
 )
-DOTS = tree.Letter("dots")
 COMPARES = frozenset({"<", "<=", ">", ">=", "=="})
 
 
@@ -31,41 +30,16 @@ def range_of(line: Line) -> tuple[str, tree.Node, tree.Node]:
     formulas = line.formulas
     if not formulas:
         raise NotUnderstood(f"line {line.label}: a loop without a range")
-    chains = chain_of(formulas[0], line)
-    members = chains[0].members
+    members = chain_of(formulas[0], line)[0].members
     if len(members) == 2 and isinstance(members[0], tree.Letter):
         letter, span = members[0].name, members[1]
-        if (ends := _dotted([span, *(c.members[0] for c in chains[1:])])) is not None:
-            return letter, ends[0], plus_one(ends[1])
         if isinstance(span, tree.Call) and span.function in ("list", "set") and len(span.arguments) > 1:
             last = span.arguments[-1]
-            stop = tree.Letter("oo") if last == DOTS else plus_one(last)
+            stop = tree.Letter("oo") if last == tree.Letter("dots") else plus_one(last)
             return letter, span.arguments[0], stop
         if len(formulas) > 1:
             return letter, span, plus_one(chain_of(formulas[1], line)[0].members[0])
     raise NotUnderstood(f"line {line.label}: the range of the loop cannot be told")
-
-
-def _dotted(parts: list[tree.Node]) -> tuple[tree.Node, tree.Node] | None:
-    """The ends of a range whose dots have no comma on one side: ``0, 1\\cdots, T - 1``, ``0\\dots K``."""
-    first = parts[0]
-    parts = [*first.arguments, *parts[1:]] if isinstance(first, tree.Call) and first.function == "list" else parts
-    for place, part in enumerate(parts):
-        terms = part.terms if isinstance(part, tree.Add) else (part,)
-        if not (isinstance(terms[0], tree.Multiply) and DOTS in terms[0].factors):
-            continue
-        at = terms[0].factors.index(DOTS)
-        before, after = (_times(side) for side in (terms[0].factors[:at], terms[0].factors[at + 1 :]))
-        start = parts[0] if place else before
-        stop: tree.Node | None = parts[-1]
-        if place + 1 == len(parts):
-            stop = after if after is None or len(terms) == 1 else tree.Add((after, *terms[1:]))
-        return None if start is None or stop is None else (start, stop)
-    return None
-
-
-def _times(factors: tuple[tree.Node, ...]) -> tree.Node | None:
-    return tree.Multiply(factors) if len(factors) > 1 else next(iter(factors), None)
 
 
 def plus_one(node: tree.Node) -> tree.Node:
@@ -78,8 +52,8 @@ def plus_one(node: tree.Node) -> tree.Node:
     return tree.Add((node, tree.Number(Fraction(1))))
 
 
-def test_of(parts: list[str | Told], line: Line) -> tree.Node:
-    """The condition of a test: comparisons with ``or`` and ``and`` between them; ``a != b`` as two of them."""
+def test_of(parts: list[str | Told], line: Line, loose: bool) -> tree.Node:
+    """The condition of a test: comparisons with ``or`` and ``and`` between them; if ``loose``, ``a != b`` as two."""
     found: list[tree.Node] = []
     words: list[str] = []
     for part in parts:
@@ -87,8 +61,7 @@ def test_of(parts: list[str | Told], line: Line) -> tree.Node:
             words += re.findall(r"\b(or|and)\b", part) if found else []
             continue
         for chain in chain_of(part, line):
-            words_of = [r.word for r in chain.relations]
-            if words_of == ["!="] and not chain.continues:
+            if loose and [r.word for r in chain.relations] == ["!="] and not chain.continues:
                 found.append(tree.Logical("or", tuple(tree.Compare(chain.members, (sign,)) for sign in ("<", ">"))))
             elif chain.relations and {r.word for r in chain.relations} <= COMPARES and len(chain.members) > len(
                 chain.relations

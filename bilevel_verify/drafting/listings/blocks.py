@@ -22,6 +22,7 @@ from bilevel_verify.drafting.listings.assignments import (
 )
 from bilevel_verify.drafting.listings.indented import with_ends
 from bilevel_verify.drafting.listings.lines import (
+    HOLE,
     LEAVES,
     Line,
     Listing,
@@ -46,7 +47,15 @@ from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.rewrite import rebuild, substitute
 
+BARE_OUTPUT = re.compile(
+    rf"(?:[\s.,:;()]|{HOLE}|\b(?:outputs?|return\w*|ensure|stop|and|the|a|an|final|last|approximate|current"
+    r"|solutions?|points?|iterates?|estimates?|vectors?|pairs?|as|results?|parameters?|values?|then|end)\b)*",
+    re.I,
+)
+"""Words of an output that do not say what it is."""
 EXTREMES = frozenset({"min", "max", "argmin", "argmax"})
+COMMA = re.compile(r",(?![^()]*\))")
+"""A comma outside of brackets."""
 ZERO = re.compile(r"\\[a-z]+\{0\}")
 
 
@@ -55,7 +64,8 @@ class Printed:
     """An algorithm as it was understood: its statements and the names that it takes.
 
     ``sequences`` are given as a whole, ``conditions`` are what the list of inputs says of them. ``named`` are the
-    inputs alone, in order, without indices and what only bounds them; ``passed`` are lines of which nothing was read.
+    inputs alone, in order, without indices and what only bounds them; ``passed`` are lines of which nothing was read,
+    ``worded`` outputs of which words say what they are.
     """
 
     program: script.Program
@@ -64,6 +74,7 @@ class Printed:
     conditions: tuple[tree.Node, ...] = ()
     named: tuple[str, ...] = ()
     passed: tuple[str, ...] = ()
+    worded: frozenset[str] = frozenset()
 
 
 def understood(listing: Listing, notation: Notation, *, loose: bool = False) -> Printed:
@@ -79,7 +90,7 @@ def understood(listing: Listing, notation: Notation, *, loose: bool = False) -> 
     whole = tuple(mended(parts, notation))
     listing = replace(listing, parts=tuple(read_loosely(whole, notation)) if loose else whole)
     lines = with_ends(list(lines_of(listing)))
-    reader = _Blocks(lines)
+    reader = _Blocks(lines, loose=loose)
     for sentence in header(listing):
         reader.take(sentence)
     statements = reader.block(frozenset())
@@ -99,6 +110,7 @@ def understood(listing: Listing, notation: Notation, *, loose: bool = False) -> 
         tuple(reader.conditions),
         tuple(dict.fromkeys(name for n in reader.named if (name := entries.name(n)))),
         tuple(reader.passed),
+        frozenset(reader.worded),
     )
 
 
@@ -165,9 +177,9 @@ class Entries:
         if declared is None or declared.atom.sub is None:
             return node
         for other in self.notation.by_symbol.get(declared.atom.symbol, ()):
-            if other.role == "sequence" and other.atom.primes == declared.atom.primes:
+            if other.role == "sequence" and other.atom.fixed()[:2] == declared.atom.fixed()[:2]:
                 try:
-                    texts = flat(declared.atom.sub).split(",")
+                    texts = COMMA.split(flat(declared.atom.sub))
                     indices = tuple(read_latex(t, self.notation).statements[0].members[0] for t in texts)
                 except LatexError:
                     return node
@@ -230,7 +242,9 @@ class _Blocks:
     conditions: list[tree.Node] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
+    worded: set[str] = field(default_factory=set)
     outputs: list[script.Statement] = field(default_factory=list)
+    loose: bool = False
 
     def take(self, formula: Told) -> None:
         """What a formula of an input names; of a relation its first side."""
@@ -260,14 +274,14 @@ class _Blocks:
                 index, start, stop = range_of(line)
                 return [script.For(index, start, stop, self._body(line), **number)]  # type: ignore[arg-type]
             case "while":
-                return [script.While(test_of(line.parts, line), self._body(line), **number)]  # type: ignore[arg-type]
+                return [script.While(test_of(line.parts, line, self.loose), self._body(line), **number)]  # type: ignore[arg-type]
             case "loop":
                 return [script.While(tree.Truth(True), self._body(line), **number)]  # type: ignore[arg-type]
             case "repeat":
                 body = self.block(frozenset({"until"}))
                 self._expect(line, "until")
                 until = self.lines[self.place - 1]
-                test = test_of(until.parts, until)
+                test = test_of(until.parts, until, self.loose)
                 leave = script.If(test, (script.Break(label=until.label),), label=until.label)
                 return [script.While(tree.Truth(True), (*body, leave), **number)]  # type: ignore[arg-type]
             case "if":
@@ -311,7 +325,7 @@ class _Blocks:
     def _if(self, line: Line) -> script.If:
         """An ``if`` with its branches; on one line where words or formulas follow ``then``."""
         head, rest = split_then(line)
-        test = test_of(head, line)
+        test = test_of(head, line, self.loose)
         if rest:
             inner = Line(line.label, "", rest)
             return script.If(test, tuple(self.statement(keyed(inner))), label=line.label)
@@ -348,7 +362,10 @@ class _Blocks:
         values: list[tree.Node] = []
         for sentence in line.formulas:
             chains = chain_of(sentence, line)
+            if not BARE_OUTPUT.fullmatch(re.sub(r"\A\W*\w+\s*:", "", line.words)):
+                self.worded |= {n for chain in chains for n in _outer(chain.members[0])}
             made = assigned(sentence, line)
             found += made
             values += [s.targets[0] for s in made if isinstance(s, script.Assign)] or [chains[0].members[0]]
+            values += [c.members[0] for c in chains[not made :] if not c.relations and c.word in ("", "and")]
         return [*found, script.Return(tuple(values), label=line.label)] if values else found

@@ -46,6 +46,8 @@ PIECE = re.compile(r"\\(?P<command>[A-Za-z]+)\*?|(?P<stop>\\;)|(?P<brace>[{}])|(
 ENDS = {"If": "EndIf", "ElseIf": "EndIf", "Else": "EndIf", "For": "EndFor", "ForEach": "EndFor", "ForAll": "EndFor",
         "While": "EndWhile"}  # fmt: skip
 GOES_ON = re.compile(r"\s*\\[ul]?Else(?:If)?(?![A-Za-z])")
+RANGE = re.compile(r"\s*[A-Za-z]\s*=\s*[\d,\s]*\d\s*(?:,\s*\\[cl]?dots\s*[A-Z]|\\[cl]?dots(?![A-Za-z]))")
+DOTS = re.compile(r"\s*,?\s*(\\[cl]?dots(?![A-Za-z]))\s*,?")
 BLANKS = " \t\xa0\u2002\u2003"
 """Signs that indent a line behind its number."""
 LEAVES = re.compile(r"\b(?:break|stop|terminate|exit)\b", re.I)
@@ -122,7 +124,10 @@ class Line:
 
 
 def mended(parts: tuple[str | Told, ...], notation: Notation) -> Iterator[str | Told]:
-    """The parts of a listing, with a formula that goes on behind a comma in the next one: ``$F(a,b)$, $c$``."""
+    """The parts of a listing, with a formula that goes on behind a comma in the next one: ``$F(a,b)$, $c$``.
+
+    Dots in a range have a comma on both sides: ``t=0,1\\cdots,T-1``.
+    """
     place = 0
     while place < len(parts):
         one = parts[place]
@@ -131,6 +136,10 @@ def mended(parts: tuple[str | Told, ...], notation: Notation) -> Iterator[str | 
             latex = f"{one.latex}, {after.latex}"
             with suppress(LatexError):
                 one, place = Row(latex, read_latex(latex, notation).statements), place + 2
+        elif not isinstance(one, str) and RANGE.match(one.latex):
+            latex = DOTS.sub(r",\1,", one.latex)
+            with suppress(LatexError):
+                one = Row(latex, read_latex(latex, notation).statements)
         yield one
         place += 1
 

@@ -10,6 +10,7 @@ from bilevel_verify.drafting.listings.lines import Listing, NotUnderstood
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation
 from bilevel_verify.proofreading.algorithms.first_pass import assigned_letters, read_too_early
+from bilevel_verify.proofreading.algorithms.outputs import unmade
 from bilevel_verify.proofreading.algorithms.paths import missed_on_paths
 from bilevel_verify.proofreading.algorithms.restarts import (
     idle_loops,
@@ -33,7 +34,8 @@ class Algorithm:
     """An algorithm that was understood: where it stands, its statements, and what has a value from the start.
 
     ``sequences`` are those that are given as a whole (None: not known), ``conditions`` are what is given of the inputs,
-    ``defined`` the sequences that the text around it gives a value or a range, ``below`` those with an ``a[-1]`` there.
+    ``defined`` the sequences that the text around it gives a value or a range, ``below`` those with an ``a[-1]`` there,
+    ``said`` what the text gives a meaning or the words of an output do.
     """
 
     id: str
@@ -44,6 +46,7 @@ class Algorithm:
     conditions: tuple[tree.Node, ...] = ()
     defined: frozenset[str] = frozenset()
     below: frozenset[str] = frozenset()
+    said: frozenset[str] | None = None
 
 
 def algorithms_of(
@@ -51,6 +54,7 @@ def algorithms_of(
     notation: Notation,
     defined: frozenset[str] = frozenset(),
     below: frozenset[str] = frozenset(),
+    said: frozenset[str] | None = None,
 ) -> tuple[list[Algorithm], list[str]]:
     """The printed algorithms that were understood, and one line for each that was not."""
     found: list[Algorithm] = []
@@ -72,6 +76,7 @@ def algorithms_of(
                     printed.conditions,
                     defined,
                     below,
+                    None if said is None else said | printed.worded,
                 )
             )
     return found, missing
@@ -81,7 +86,7 @@ def algorithm_defects(algorithm: Algorithm) -> Iterator[Defect]:
     """Reads without a value, tests that never or always hold, loops without end, stale state."""
     reads = [
         defect
-        for check in (_unassigned, _beyond, _standing, _early, _nowhere, _next_epoch)
+        for check in (_unassigned, _beyond, _standing, _early, _nowhere, _next_epoch, _not_made)
         for defect in check(algorithm)
     ]
     yield from reads or _on_paths(algorithm)
@@ -196,11 +201,27 @@ def _nowhere(algorithm: Algorithm) -> Iterator[Defect]:
         for part in (p for node in script.expressions_of(statement) for p in node.walk()):
             if not isinstance(part, tree.Index | tree.Letter) or _base(part) in told:
                 continue
+            if isinstance(part, tree.Index) and _of_family(part, algorithm.said or frozenset()):
+                continue
             index = part.indices[-1] if isinstance(part, tree.Index) else tree.Letter(script_index(part.name))
             if tree.letters(index) & moving:
                 told.add(_base(part))
                 title = f"{to_text(part)} is read, and no line assigns an entry of {_base(part)} that moves"
                 yield _defect(algorithm, "unassigned", statement.label, title, BREAKS)
+
+
+def _of_family(entry: tree.Index, said: frozenset[str]) -> bool:
+    """Whether an entry is one of a family of constants that the text bounds: ``L[i[k]]`` where ``L_i > 0``."""
+    return f"{entry.base}[]" in said and any(isinstance(index, tree.Index) for index in entry.indices)
+
+
+def _not_made(algorithm: Algorithm) -> Iterator[Defect]:
+    """Outputs and letters of which no line assigns anything, and of which the text says nothing."""
+    if algorithm.said is None:
+        return
+    given = algorithm.said | algorithm.inputs | algorithm.defined | (algorithm.sequences or frozenset())
+    for statement, name, how in unmade(algorithm.program, given):
+        yield _defect(algorithm, "unassigned", statement.label, f"{name} is {how}, and no line assigns it", BREAKS)
 
 
 def _base(node: tree.Letter | tree.Index) -> str:
