@@ -198,7 +198,8 @@ def _for_each(
 
 
 def _has_letter(statement: script.Assign, letter: str) -> bool:
-    return any(letter in tree.letters(node) for node in (statement.value, *statement.targets))
+    names = tree.letters(tree.Tuple((statement.value, *statement.targets)))
+    return any(letter in name.split("_") for name in names)  # v_0_i may be an entry of v
 
 
 def _solved(sentence: Told, line: Line) -> list[script.Statement]:

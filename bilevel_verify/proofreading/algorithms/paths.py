@@ -248,13 +248,8 @@ class _Walk:
 
 def _part_known(entry: Entry, known: frozenset[Entry]) -> bool:
     """Whether the vector of a component has a value, ``g[1]`` of ``g[1,2]``, or components of a vector."""
-    return any(
-        base == entry[0]
-        and indices
-        and len(indices) != len(entry[1])
-        and all(a == b for a, b in zip(indices, entry[1]))
-        for base, indices in known
-    )
+    others = (indices for base, indices in known if base == entry[0] and len(indices) != len(entry[1]))
+    return any(indices and all(a == b for a, b in zip(indices, entry[1], strict=False)) for indices in others)
 
 
 def _drawn_as_a_whole(program: script.Program) -> set[str]:

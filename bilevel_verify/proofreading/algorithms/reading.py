@@ -201,18 +201,14 @@ def _nowhere(algorithm: Algorithm) -> Iterator[Defect]:
         for part in (p for node in script.expressions_of(statement) for p in node.walk()):
             if not isinstance(part, tree.Index | tree.Letter) or _base(part) in told:
                 continue
-            if isinstance(part, tree.Index) and _of_family(part, algorithm.said or frozenset()):
-                continue
             index = part.indices[-1] if isinstance(part, tree.Index) else tree.Letter(script_index(part.name))
-            if tree.letters(index) & moving:
+            constant = f"{_base(part)}[]" in (algorithm.said or ()) and "_" in to_text(index).replace(
+                "[", "_"
+            )  # L_{i_k}
+            if tree.letters(index) & moving and not constant:
                 told.add(_base(part))
                 title = f"{to_text(part)} is read, and no line assigns an entry of {_base(part)} that moves"
                 yield _defect(algorithm, "unassigned", statement.label, title, BREAKS)
-
-
-def _of_family(entry: tree.Index, said: frozenset[str]) -> bool:
-    """Whether an entry is one of a family of constants that the text bounds: ``L[i[k]]`` where ``L_i > 0``."""
-    return f"{entry.base}[]" in said and any(isinstance(index, tree.Index) for index in entry.indices)
 
 
 def _not_made(algorithm: Algorithm) -> Iterator[Defect]:
