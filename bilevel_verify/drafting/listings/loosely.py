@@ -24,6 +24,7 @@ from bilevel_verify.latex.grammar.expressions import WIDE, expression, factor, t
 from bilevel_verify.latex.grammar.names import symbol
 from bilevel_verify.latex.grammar.operands import operand
 from bilevel_verify.latex.grammar.statements import statements, top_items
+from bilevel_verify.latex.grammar.undeclared import side_by_side
 from bilevel_verify.latex.read import spelt
 from bilevel_verify.latex.source import symbols
 from bilevel_verify.latex.source.atoms import Atom, atom_of
@@ -178,7 +179,8 @@ class _Loose:
         known = self.context.notation.by_symbol.get(atom.symbol)
         if not known:
             raise self.context.source.error("letter", f"{atom.latex()} is not declared", atom.at)
-        indices = tuple(self.side(part) for _, part in _segments(atom.sub or ()))
+        below = () if atom.sub is None or side_by_side(atom.sub) else atom.sub  # a_{ij}: an entry of a matrix
+        indices = tuple(self.side(part) for _, part in _segments(below))
         return tree.Index(known[0].name, indices) if indices else tree.Letter(known[0].name)
 
     def bound(self, items: Sequence[Item]) -> frozenset[str]:

@@ -51,6 +51,7 @@ def unmade(program: script.Program, given: frozenset[str]) -> Iterator[tuple[scr
     statements = list(program.walk())
     targets = [t for s in statements if isinstance(s, script.Assign) for t in s.targets]
     known = given.union(*map(_named, targets), (s.index for s in statements if isinstance(s, script.For)))
+    known |= {INDEX.sub("", name) for target in targets for name in _named(target)}
     for statement in statements:
         if isinstance(statement, script.Return):
             for name in (n for v in statement.values if not isinstance(v, tree.Tuple) for n in _named(v)):
