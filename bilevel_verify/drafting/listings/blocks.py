@@ -298,6 +298,8 @@ class _Blocks:
     def _plain(self, line: Line) -> list[script.Statement]:
         """A line without a block: assignments, starts, ``break``."""
         found = line_assignments(line)
+        said = (c for f in line.formulas for c in f.chains() if not (found and c.relations))
+        self.worded |= {n for chain in said for member in chain.members for n in _outer(member)}
         leaves = LEAVES.search(line.words)
         if line.keyword == "do":
             for formula, chain in ((told, chain) for told in line.formulas for chain in told.chains()):

@@ -16,10 +16,7 @@ COLON, COMMA = re.compile(r":\s*"), re.compile(r"[,:]\s*")
 
 
 def with_ends(lines: Sequence[Line]) -> list[Line]:
-    """The lines of a numbered list with an ``end`` for each block; other listings as they are.
-
-    Where some blocks have their line that ends them, those kinds of which no block has one end by indentation.
-    """
+    """The lines of a numbered list with an ``end`` for each block of a kind that has none; others as they are."""
     lines = list(_joined(lines))
     if any(line.indent < 0 for line in lines):
         return lines

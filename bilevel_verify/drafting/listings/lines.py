@@ -124,10 +124,7 @@ class Line:
 
 
 def mended(parts: tuple[str | Told, ...], notation: Notation) -> Iterator[str | Told]:
-    """The parts of a listing, with a formula that goes on behind a comma in the next one: ``$F(a,b)$, $c$``.
-
-    Dots in a range have a comma on both sides: ``t=0,1\\cdots,T-1``.
-    """
+    """The parts with formulas that go on in the next one, ``$F(a,b)$, $c$``, and commas around the dots of a range."""
     place = 0
     while place < len(parts):
         one = parts[place]

@@ -19,8 +19,7 @@ INDEX = re.compile(r"(?:_(?!(?:hat|tilde|bar|check|star|bf|cal|bb|fr|scr|sf)(?:_
 
 def said_in(paper: Paper) -> frozenset[str]:
     """Names that the text around the algorithms gives; ``L[]`` of a family of constants, ``x?`` of what it mentions."""
-    text = (s for s in paper.sentences if s.read.formula.kind != "algorithm-line")
-    return frozenset(name for sentence in text for name in _said(sentence))
+    return frozenset(n for s in paper.sentences if s.read.formula.kind != "algorithm-line" for n in _said(s))
 
 
 def _said(sentence: Sentence) -> Iterator[str]:
@@ -44,10 +43,7 @@ def _named(side: tree.Node) -> Iterator[str]:
 
 
 def unmade(program: script.Program, given: frozenset[str]) -> Iterator[tuple[script.Statement, str, str]]:
-    """What is put out, and letters with an accent that are read, of which no line assigns anything and nothing is said.
-
-    With the line, the name, and whether it is put out or read.
-    """
+    """Line and name of what is put out, or read with an accent, and that no line assigns; which of the two it is."""
     statements = list(program.walk())
     targets = [t for s in statements if isinstance(s, script.Assign) for t in s.targets]
     known = given.union(*map(_named, targets), (s.index for s in statements if isinstance(s, script.For)))
