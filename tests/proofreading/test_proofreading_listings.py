@@ -153,6 +153,7 @@ def test_an_output_that_the_text_or_its_words_give() -> None:
     out = r"\RETURN $\hat w$"
     text = TEX % PLAIN.replace(r"\RETURN $x_K$", out)
     assert titles(text + r"Here $\hat w=\frac1K\sum_{k=1}^Kx_k$.", "paper.tex") == []
+    assert titles(text + r"Here $\hat w=\bigl(\frac1K\sum_{k=1}^Kx_k$.", "paper.tex") == []
     assert titles(text.replace(out, out + " drawn uniformly from the iterates"), "paper.tex") == []
 
 

@@ -55,7 +55,6 @@ BARE_OUTPUT = re.compile(
 """Words of an output that do not say what it is."""
 EXTREMES = frozenset({"min", "max", "argmin", "argmax"})
 COMMA = re.compile(r",(?![^()]*\))")
-"""A comma outside of brackets."""
 ZERO = re.compile(r"\\[a-z]+\{0\}")
 
 

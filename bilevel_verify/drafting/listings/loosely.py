@@ -37,7 +37,6 @@ from bilevel_verify.theorems.rewrite import substitute
 TURNED = re.compile(r"(?:\\[a-z]+\{)?-?(?:T|1|\\?(?:top|intercal|dagger|ast|prime)|\*)\}?|[+-]")
 """Scripts above that name nothing that is read."""
 MARKS = {"+": "_plus", "-": "_minus"}
-"""Scripts above that are part of a name."""
 NUMBERS = frozenset({"e", r"\mathrm{e}"})
 
 

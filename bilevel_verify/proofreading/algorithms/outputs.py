@@ -11,9 +11,10 @@ from bilevel_verify.theorems import algorithm as script
 
 EQUATES, BOUNDS = frozenset({"==", ":=", "<-"}), frozenset({"<", "<=", ">", ">="})
 GIVES = re.compile(r"\b(?:let|denot\w*|defin\w*|where|set|with|choose|pick|draw|take|for|fix|given?)\W*\Z", re.I)
-"""Before a letter: here it gets its meaning."""
 MEANS = re.compile(r"\A\W*(?:denotes?|be|(?:is|are) (?:defined|the|chosen|drawn|given|taken|set)|stands?)\b", re.I)
+UNNAMED = re.compile(r"([A-Za-z]+)_(?:[a-z]+_)?(hat|tilde|bar|check)\Z")
 ACCENTED = re.compile(r"_(?:hat|tilde|bar|check)\Z")
+UNREAD = re.compile(r"\\(?:wide)?(hat|tilde|bar|check)[\s{]*(?:\\(?:bm|boldsymbol|math[a-z]+|bf)[\s{]*)*\\?([A-Za-z]+)")
 INDEX = re.compile(r"(?:_(?!(?:hat|tilde|bar|check|star|bf|cal|bb|fr|scr|sf)(?:_|\Z))[^_]+)+\Z")
 
 
@@ -24,6 +25,7 @@ def said_in(paper: Paper) -> frozenset[str]:
 
 def _said(sentence: Sentence) -> Iterator[str]:
     yield from (f"{name}?" for name in sentence.names())
+    yield from (f"{m[2]}_{m[1]}!" for m in UNREAD.finditer(sentence.latex) if not sentence.read.statements)
     worded = GIVES.search(sentence.before) is not None or MEANS.match(sentence.after) is not None
     for chain in sentence.chains():
         words = {r.word for r in chain.relations}
@@ -51,10 +53,12 @@ def unmade(program: script.Program, given: frozenset[str]) -> Iterator[tuple[scr
     for statement in statements:
         if isinstance(statement, script.Return):
             for name in (n for v in statement.values if not isinstance(v, tree.Tuple) for n in _named(v)):
-                if not {name, INDEX.sub("", name)} & known:  # x_K may be an entry of x
+                if not {name, INDEX.sub("", name), UNNAMED.sub(r"\1_\2!", name)} & known:  # x_K may be an entry of x
                     yield statement, name, "put out"
                     known |= {name}
         letters = {n for node in script.expressions_of(statement) for n in tree.letters(node)}
-        for name in sorted(n for n in letters if ACCENTED.search(n) and not {n, f"{n}?"} & known):
+        for name in sorted(
+            n for n in letters if ACCENTED.search(n) and not {n, f"{n}?", UNNAMED.sub(r"\1_\2!", n)} & known
+        ):
             yield statement, name, "read"
             known |= {name}
