@@ -39,7 +39,7 @@ def read_latex(
     if macros:
         place = Source(expand(place, macros), limits)
     try:
-        items = top_items(build(place, _spelt(place, list(place.tokens), notation)))
+        items = top_items(build(place, spelt(place, list(place.tokens), notation)))
         context = Context(place, notation, operand)
         found = statements(Cursor(context, items, 0, top=True))
     except RecursionError:
@@ -57,7 +57,7 @@ def _hinted(error: LatexError, source: str) -> LatexError:
     return LatexError(message, error.reason, error.line, error.column or 1, error.readings)
 
 
-def _spelt(source: Source, tokens: list[Token], notation: Notation) -> list[Token]:
+def spelt(source: Source, tokens: list[Token], notation: Notation) -> list[Token]:
     """Italic letters that spell a declared name before a bracket are that name: ``Gc(f,\\epsilon)``.
 
     Where letters name themselves, a run such as ``lam`` or ``sqrt(`` is a word of another language as likely as a

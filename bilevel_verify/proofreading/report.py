@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bilevel_verify.proofreading.algorithms.branches import branch_defects
 from bilevel_verify.proofreading.algorithms.consistent import consistency_defects
 from bilevel_verify.proofreading.algorithms.counting import count_defects
+from bilevel_verify.proofreading.algorithms.outputs import said_in
 from bilevel_verify.proofreading.algorithms.reading import Algorithm, algorithm_defects, algorithms_of
 from bilevel_verify.proofreading.algorithms.turned import turned_defects
 from bilevel_verify.proofreading.counted.identities import identity_defects
@@ -113,7 +114,7 @@ def proofread(card: Card) -> Report:
 def proofread_draft(draft: Draft) -> Report:
     """Proofread a paper's source: names, algorithms, citations."""
     paper = paper_of_draft(draft)
-    algorithms, missing = algorithms_of(paper.listings, paper.notation, paper.given, paper.below)
+    algorithms, missing = algorithms_of(paper.listings, paper.notation, paper.given, paper.below, said_in(paper))
     found = _report(draft.key, paper, algorithms, missing)
     return _with_joints(found, tuple(judged_joints(paper, draft)))
 

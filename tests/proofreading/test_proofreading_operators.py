@@ -128,7 +128,7 @@ SLIPS = {
         "epochs.md", r"**Theorem 2.** Let $\eta=\frac1L$. Then", "**Theorem 2.** Then", "and it does not",
     ),
     "an output that nobody assigns": (
-        "gradient-descent.tex", r"\Return $x_K$", r"\Return $\hat{v}$", "is put out, and stands nowhere else",
+        "gradient-descent.tex", r"\Return $x_K$", r"\Return $\hat{v}$", "is put out, and no line assigns it",
     ),
     "what is supposed to hold beside an assumption": (
         "gradient-descent.tex", r"holds and $\eta=\frac1L$. Then for all $K\ge 1$",

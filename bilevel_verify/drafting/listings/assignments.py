@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from bilevel_verify.drafting.listings.lines import HOLE, Line, NotUnderstood, Told, chain_of
+from bilevel_verify.drafting.listings.lines import HOLE, MADE_OF, Line, NotUnderstood, Told, chain_of
 from bilevel_verify.drafting.listings.obtained import obtained
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import algorithm as script
@@ -69,8 +69,8 @@ def _divides(parts: list[str | Told], line: Line) -> tree.Node | None:
     return None
 
 
-def test_of(parts: list[str | Told], line: Line) -> tree.Node:
-    """The condition of a test: comparisons with ``or`` and ``and`` between them."""
+def test_of(parts: list[str | Told], line: Line, loose: bool) -> tree.Node:
+    """The condition of a test: comparisons with ``or`` and ``and`` between them; if ``loose``, ``a != b`` as two."""
     found: list[tree.Node] = []
     words: list[str] = []
     if (divided := _divides(parts, line)) is not None:
@@ -80,7 +80,9 @@ def test_of(parts: list[str | Told], line: Line) -> tree.Node:
             words += re.findall(r"\b(or|and)\b", part) if found else []
             continue
         for chain in chain_of(part, line):
-            if chain.relations and {r.word for r in chain.relations} <= COMPARES and len(chain.members) > len(
+            if loose and [r.word for r in chain.relations] == ["!="] and not chain.continues:
+                found.append(tree.Logical("or", tuple(tree.Compare(chain.members, (sign,)) for sign in ("<", ">"))))
+            elif chain.relations and {r.word for r in chain.relations} <= COMPARES and len(chain.members) > len(
                 chain.relations
             ):  # fmt: skip
                 found.append(tree.Compare(chain.members, tuple(r.word for r in chain.relations)))
@@ -101,7 +103,7 @@ def assigned(sentence: Told, line: Line, told: str = "") -> list[script.Statemen
     for chain in chain_of(sentence, line):
         words = [r.word for r in chain.relations]
         sampled = DRAWS.search(told) is not None and words[:1] in ([], ["in"], ["distributed"])
-        if (not words and not sampled) or chain.word in ("where", "for", "if", "s.t.") or chain.continues:
+        if (not words and not sampled) or chain.word in ("for", "if", "s.t.") or chain.continues:
             continue
         targets: list[tree.Letter | tree.Index] = []
         members = chain.members
@@ -118,7 +120,8 @@ def assigned(sentence: Told, line: Line, told: str = "") -> list[script.Statemen
             targets += [t for t in targets_of(member) if t not in targets]
         if targets:
             made = _each(members, targets, value, line)
-            (drawn if words[:1] == ["distributed"] or sampled else found).extend(made)
+            early = words[:1] == ["distributed"] or sampled or chain.word == "where"
+            (drawn if early else found).extend(made)
     return [*drawn, *found]
 
 
@@ -214,7 +217,8 @@ def _for_each(
 
 
 def _has_letter(statement: script.Assign, letter: str) -> bool:
-    return any(letter in tree.letters(node) for node in (statement.value, *statement.targets))
+    names = tree.letters(tree.Tuple((statement.value, *statement.targets)))
+    return any(letter in name.split("_") for name in names)  # v_0_i may be an entry of v
 
 
 def _solved(sentence: Told, line: Line) -> list[script.Statement]:
@@ -261,7 +265,7 @@ def targets_of(node: tree.Node) -> list[tree.Letter | tree.Index]:
 def value_entry(call: tree.Call) -> tree.Index | None:
     """The value of a function at entries as an entry: ``d(x[t])`` is ``d_at_x[t]``, ``d(x[t], k)`` none."""
     entries = [a for a in call.arguments if isinstance(a, tree.Index)]
-    if not entries or len(entries) < len(call.arguments):
+    if not entries or len(entries) < len(call.arguments) or call.function == MADE_OF:
         return None
     indices = dict.fromkeys(i for entry in entries for i in entry.indices)
     return tree.Index("_".join([call.function, "at", *(entry.base for entry in entries)]), tuple(indices))

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from bilevel_verify.drafting.listings.assignments import (
     ASSIGNS,
+    RANGES,
     assigned,
     line_assignments,
     range_of,
@@ -21,6 +22,7 @@ from bilevel_verify.drafting.listings.assignments import (
 )
 from bilevel_verify.drafting.listings.indented import with_ends
 from bilevel_verify.drafting.listings.lines import (
+    HOLE,
     LEAVES,
     Line,
     Listing,
@@ -35,6 +37,7 @@ from bilevel_verify.drafting.listings.lines import (
     unbraced,
     without_comments,
 )
+from bilevel_verify.drafting.listings.loosely import read_loosely
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
@@ -44,7 +47,14 @@ from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.rewrite import rebuild, substitute
 
+BARE_OUTPUT = re.compile(
+    rf"(?:[\s.,:;()]|{HOLE}|\b(?:outputs?|return\w*|ensure|stop|and|the|a|an|final|last|approximate|current"
+    r"|solutions?|points?|iterates?|estimates?|vectors?|pairs?|as|results?|parameters?|values?|then|end)\b)*",
+    re.I,
+)
+"""Words of an output that do not say what it is."""
 EXTREMES = frozenset({"min", "max", "argmin", "argmax"})
+COMMA = re.compile(r",(?![^()]*\))")
 ZERO = re.compile(r"\\[a-z]+\{0\}")
 
 
@@ -53,7 +63,8 @@ class Printed:
     """An algorithm as it was understood: its statements and the names that it takes.
 
     ``sequences`` are given as a whole, ``conditions`` are what the list of inputs says of them. ``named`` are the
-    inputs alone, in order, without indices and what only bounds them; ``passed`` are lines of which nothing was read.
+    inputs alone, in order, without indices and what only bounds them; ``passed`` are lines of which nothing was read,
+    ``worded`` outputs of which words say what they are.
     """
 
     program: script.Program
@@ -62,19 +73,23 @@ class Printed:
     conditions: tuple[tree.Node, ...] = ()
     named: tuple[str, ...] = ()
     passed: tuple[str, ...] = ()
+    worded: frozenset[str] = frozenset()
 
 
-def understood(listing: Listing, notation: Notation) -> Printed:
+def understood(listing: Listing, notation: Notation, *, loose: bool = False) -> Printed:
     """The statements of a printed algorithm; ``notation`` says that ``x_K`` is an entry of ``x_k``.
+
+    ``loose``: formulas that the grammar refuses are read for what they name.
 
     Raises
     ------
     NotUnderstood : a formula that could not be read, a loop whose range cannot be told, blocks that do not close.
     """
     parts = tuple(unbraced(tuple(without_comments(listing.parts))))
-    listing = replace(listing, parts=tuple(mended(parts, notation)))
+    whole = tuple(mended(parts, notation))
+    listing = replace(listing, parts=tuple(read_loosely(whole, notation)) if loose else whole)
     lines = with_ends(list(lines_of(listing)))
-    reader = _Blocks(lines)
+    reader = _Blocks(lines, loose=loose)
     for sentence in header(listing):
         reader.take(sentence)
     statements = reader.block(frozenset())
@@ -94,6 +109,7 @@ def understood(listing: Listing, notation: Notation) -> Printed:
         tuple(reader.conditions),
         tuple(dict.fromkeys(name for n in reader.named if (name := entries.name(n)))),
         tuple(reader.passed),
+        frozenset(reader.worded),
     )
 
 
@@ -160,9 +176,9 @@ class Entries:
         if declared is None or declared.atom.sub is None:
             return node
         for other in self.notation.by_symbol.get(declared.atom.symbol, ()):
-            if other.role == "sequence" and other.atom.primes == declared.atom.primes:
+            if other.role == "sequence" and other.atom.fixed()[:2] == declared.atom.fixed()[:2]:
                 try:
-                    texts = flat(declared.atom.sub).split(",")
+                    texts = COMMA.split(flat(declared.atom.sub))
                     indices = tuple(read_latex(t, self.notation).statements[0].members[0] for t in texts)
                 except LatexError:
                     return node
@@ -225,7 +241,9 @@ class _Blocks:
     conditions: list[tree.Node] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
+    worded: set[str] = field(default_factory=set)
     outputs: list[script.Statement] = field(default_factory=list)
+    loose: bool = False
 
     def take(self, formula: Told) -> None:
         """What a formula of an input names; of a relation its first side."""
@@ -251,16 +269,18 @@ class _Blocks:
         """The statements of a line, with the block that it opens."""
         number = {"number": self.place, "label": line.label}
         match line.keyword:
-            case "for":
+            case "for" | "loop" if line.formulas or line.keyword == "for":
                 index, start, stop = range_of(line)
                 return [script.For(index, start, stop, self._body(line), **number)]  # type: ignore[arg-type]
             case "while":
-                return [script.While(test_of(line.parts, line), self._body(line), **number)]  # type: ignore[arg-type]
+                return [script.While(test_of(line.parts, line, self.loose), self._body(line), **number)]  # type: ignore[arg-type]
+            case "loop":
+                return [script.While(tree.Truth(True), self._body(line), **number)]  # type: ignore[arg-type]
             case "repeat":
                 body = self.block(frozenset({"until"}))
                 self._expect(line, "until")
                 until = self.lines[self.place - 1]
-                test = test_of(until.parts, until)
+                test = test_of(until.parts, until, self.loose)
                 leave = script.If(test, (script.Break(label=until.label),), label=until.label)
                 return [script.While(tree.Truth(True), (*body, leave), **number)]  # type: ignore[arg-type]
             case "if":
@@ -277,14 +297,18 @@ class _Blocks:
     def _plain(self, line: Line) -> list[script.Statement]:
         """A line without a block: assignments, starts, ``break``."""
         found = line_assignments(line)
+        said = (c for f in line.formulas for c in f.chains() if not (found and c.relations))
+        self.worded |= {n for chain in said for member in chain.members for n in _outer(member)}
         leaves = LEAVES.search(line.words)
         if line.keyword == "do":
-            for chain in (chain for formula in line.formulas for chain in formula.chains()):
+            for formula, chain in ((told, chain) for told in line.formulas for chain in told.chains()):
                 words = [r.word for r in chain.relations]
                 if not words or "in" in words:  # a start that is given: x_0, or x_0 = z_0 in a space
                     start = chain.members[words.index("in") if words else 0]
                     self.inputs |= tree.letters(start)
                     self.named += _outer(start)
+                elif set(words) <= RANGES and words:  # ``B_0, c > 1``: given with a range
+                    self.take(formula)
         elif not found and not leaves and (line.words.strip(" .;:") or line.formulas):
             self.passed.append(f"line {line.label}: no assignment was found in it")
         return [*found, script.Break(label=line.label)] if leaves else found
@@ -302,7 +326,7 @@ class _Blocks:
     def _if(self, line: Line) -> script.If:
         """An ``if`` with its branches; on one line where words or formulas follow ``then``."""
         head, rest = split_then(line)
-        test = test_of(head, line)
+        test = test_of(head, line, self.loose)
         if rest:
             inner = Line(line.label, "", rest)
             return script.If(test, tuple(self.statement(keyed(inner))), label=line.label)
@@ -339,7 +363,10 @@ class _Blocks:
         values: list[tree.Node] = []
         for sentence in line.formulas:
             chains = chain_of(sentence, line)
+            if not BARE_OUTPUT.fullmatch(re.sub(r"\A\W*\w+\s*:", "", line.words)):
+                self.worded |= {n for chain in chains for n in _outer(chain.members[0])}
             made = assigned(sentence, line)
             found += made
             values += [s.targets[0] for s in made if isinstance(s, script.Assign)] or [chains[0].members[0]]
+            values += [c.members[0] for c in chains[not made :] if not c.relations and c.word in ("", "and")]
         return [*found, script.Return(tuple(values), label=line.label)] if values else found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -12,10 +13,12 @@ from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement, read_latex
 
+MADE_OF = "made_of"
+"""A value that is no formula of the grammar: what it is made of."""
 HOLE = "\x01"
 """Stands for a formula among words."""
 COMMANDS = (
-    "State|Statex|ForAll|ForEach|For|While|If|ElsIf|ElseIf|Else|EndForAll|EndFor|EndWhile|EndIf|Repeat|Until|Return"
+    "State|Statex|ForAll|ForEach|For|While|If|ElsIf|ElseIf|Else|EndForAll|EndFor|EndWhile|EndIf|Loop|EndLoop|Repeat|Until|Return"
     "|Require|Ensure|Input|Output|KwIn|KwOut|KwData|KwResult"
 )
 LINE = re.compile(
@@ -28,13 +31,14 @@ MARKUP = re.compile(r"\\(?:caption|label|begin|end|vspace)\*?\s*(?:\[[^\]]*\])?\
 KEYWORDS = (
     ("else if", "elif"), ("elseif", "elif"), ("elsif", "elif"), ("elif", "elif"), ("else", "else"), ("end", "end"),
     ("for", "for"), ("while", "while"), ("if", "if"), ("repeat", "repeat"), ("until", "until"), ("return", "return"),
-    ("output", "return"), ("stop and return", "return"), ("input", "input"), ("require", "input"),
+    ("loop", "loop"), ("output", "return"), ("stop and return", "return"), ("input", "input"), ("require", "input"),
     ("ensure", "return"), ("given", "input"), ("data", "input"), ("parameters", "input"), ("initialization", "do"),
     ("initialize", "do"),
 )  # fmt: skip
 NAMES = {"forall": "for", "foreach": "for", "kwin": "input", "kwdata": "input", "kwout": "return", "kwresult": "return",
          "state": "", "statex": "", "endfor": "end", "endforall": "end", "endwhile": "end", "endif": "end",
-         "elseif": "elif", "elsif": "elif", "require": "input", "ensure": "return", "output": "return"}  # fmt: skip
+         "endloop": "end", "elseif": "elif", "elsif": "elif",
+         "require": "input", "ensure": "return", "output": "return"}  # fmt: skip
 COMMENTS = frozenset({"Comment", "tcp", "tcc", "LComment"})
 BRACED = re.compile(r"\\(?:;|(?:eIf|[ul](?:If|ElseIf|Else)|KwTo|SetK\w+|SetAlgo\w+)(?![A-Za-z]))")
 """What only the lines of ``algorithm2e`` have: blocks in braces, ``\\;`` behind a line."""
@@ -42,6 +46,10 @@ PIECE = re.compile(r"\\(?P<command>[A-Za-z]+)\*?|(?P<stop>\\;)|(?P<brace>[{}])|(
 ENDS = {"If": "EndIf", "ElseIf": "EndIf", "Else": "EndIf", "For": "EndFor", "ForEach": "EndFor", "ForAll": "EndFor",
         "While": "EndWhile"}  # fmt: skip
 GOES_ON = re.compile(r"\s*\\[ul]?Else(?:If)?(?![A-Za-z])")
+RANGE = re.compile(r"\s*[A-Za-z]\s*=\s*[\d,\s]*\d\s*(?:,\s*\\[cl]?dots\s*[A-Z]|\\[cl]?dots(?![A-Za-z]))")
+DOTS = re.compile(r"\s*,?\s*(\\[cl]?dots(?![A-Za-z]))\s*,?")
+BLANKS = " \t\xa0\u2002\u2003"
+"""Signs that indent a line behind its number."""
 LEAVES = re.compile(r"\b(?:break|stop|terminate|exit)\b", re.I)
 
 
@@ -96,10 +104,13 @@ class Listing:
 
 @dataclass
 class Line:
+    """``indent`` stands before the number of the line, ``inner`` between it and the words; -1: a command of LaTeX."""
+
     label: str
     keyword: str
     parts: list[str | Told] = field(default_factory=list)
     indent: int = -1
+    inner: int = 0
 
     @property
     def words(self) -> str:
@@ -113,7 +124,7 @@ class Line:
 
 
 def mended(parts: tuple[str | Told, ...], notation: Notation) -> Iterator[str | Told]:
-    """The parts of a listing, with a formula that goes on behind a comma in the next one: ``$F(a,b)$, $c$``."""
+    """The parts with formulas that go on in the next one, ``$F(a,b)$, $c$``, and commas around the dots of a range."""
     place = 0
     while place < len(parts):
         one = parts[place]
@@ -122,6 +133,10 @@ def mended(parts: tuple[str | Told, ...], notation: Notation) -> Iterator[str | 
             latex = f"{one.latex}, {after.latex}"
             with suppress(LatexError):
                 one, place = Row(latex, read_latex(latex, notation).statements), place + 2
+        elif not isinstance(one, str) and RANGE.match(one.latex):
+            latex = DOTS.sub(r",\1,", one.latex)
+            with suppress(LatexError):
+                one = Row(latex, read_latex(latex, notation).statements)
         yield one
         place += 1
 
@@ -269,6 +284,7 @@ def lines_of(listing: Listing) -> Iterator[Line]:
             label = mark["number"] or ("input" if command in UNNUMBERED else str(count))
             current = Line(label, NAMES.get(command, command), indent=-1 if command else len(mark["indent"] or ""))
             place = mark.end()
+            current.inner = len(text[place:]) - len(text[place:].lstrip(BLANKS))
         if current is not None:
             current.parts.append(text[place:])
     if current is not None:
@@ -285,7 +301,17 @@ def keyed(line: Line) -> Line:
             if re.match(rf"{word}(?![a-z])", first):
                 line.keyword = keyword
                 break
+        else:
+            line.keyword = _misspelt(first)
     return line
+
+
+def _misspelt(words: str) -> str:
+    """The keyword that a word before a colon nearly is: ``Ouput:``."""
+    head = re.match(r"([a-z]+)\s*:", words)
+    table = {word: keyword for word, keyword in KEYWORDS if keyword in ("input", "return")}
+    close = difflib.get_close_matches(head[1], table, 1, 0.85) if head else []
+    return table[close[0]] if close else ""
 
 
 def _plain(text: str) -> str:

@@ -6,14 +6,12 @@ is ``A`` times that of ``q``. A step ``u + c (s - u)`` goes to ``s``, which is a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import product
 
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.proofreading.algorithms.reading import BREAKS, SLIP
+from bilevel_verify.proofreading.algorithms.reading import SLIP
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.instances.entries import lettered
 from bilevel_verify.proofreading.joints.nearly import Step
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import Paper, Sentence
@@ -21,16 +19,12 @@ from bilevel_verify.theorems.rewrite import negated, rebuild
 
 SETS = ("==", ":=", "<-")
 MINIMISES = ("argmin",)
-OUTPUT = re.compile(r"\b(?:outputs?|returns?)\b[^.;]*\Z|\\(?:Return|Ensure|Output)\b[^.;]*\Z", re.I)
-SCRIPTED = re.compile(r"_[A-Za-z](?:_\d+)?\Z")
-"""The index of a letter of which nothing says that it is an entry: ``u_tilde_E``, beside ``u_tilde_e_1``."""
 Line = tuple[Sentence, tree.Node, tree.Node]
 Entry = tuple[Sentence, tree.Index, tree.Node]
 
 
 def consistency_defects(paper: Paper) -> Iterator[Defect]:
     """Every algorithm of a paper, its assignments in order."""
-    yield from _outputs(paper)
     table: dict[str, list[Line]] = {}
     for sentence in paper.sentences:
         if sentence.read.formula.kind == "algorithm-line":
@@ -41,39 +35,6 @@ def consistency_defects(paper: Paper) -> Iterator[Defect]:
     for lines in table.values():
         yield from _away(lines)
         yield from _residuals(paper, [(s, left, v) for s, left, v in lines if isinstance(left, tree.Index)])
-
-
-def _outputs(paper: Paper) -> Iterator[Defect]:
-    """A letter that is put out, and that no line and no equation of the paper sets."""
-    entries = lettered(paper)
-    for listing in paper.listings:
-        formulas = [part for part in listing.parts if isinstance(part, Sentence)]
-        words = [part for part in listing.parts[:-1] if isinstance(part, str)]
-        if not (formulas and words and OUTPUT.search(words[-1])):
-            continue
-        put_out = formulas[-1]
-        members = (m for c in put_out.chains() for m in c.members if not c.relations)
-        for letter in (m for m in members if isinstance(m, tree.Letter)):
-            base = entries[letter.name].base if letter.name in entries else _base(letter.name)
-            if not any(_mentions(s, letter.name, base) for s in paper.sentences if s is not put_out):
-                title = f"{letter.name} is put out, and stands nowhere else in the paper"
-                yield Defect("unassigned", put_out.place, title, BREAKS, put_out.latex, unit=put_out.unit,
-                             cause=f"output {letter.name} {put_out.unit}")  # fmt: skip
-
-
-def _base(name: str) -> str:
-    """``x`` of ``x_K`` and ``x_t_0``; a decoration is part of a name."""
-    parts = name.split("_")
-    return name if {*parts} & {"hat", "bar", "tilde", "star"} else parts[0]
-
-
-def _mentions(sentence: Sentence, name: str, base: str) -> bool:
-    """Whether a letter, or the sequence of which it is an entry, stands in a formula; what was not read may have it."""
-    if not sentence.read.statements:
-        return name.replace("_hat", "").replace("hat_", "")[:1] in sentence.latex
-    family = SCRIPTED.sub("", name)
-    same = any(SCRIPTED.sub("", other) == family != other for other in sentence.names())
-    return same or not {name, base}.isdisjoint(sentence.names())
 
 
 def _away(lines: Sequence[Line]) -> Iterator[Defect]:

@@ -67,6 +67,8 @@ class _Walk:
         self.bases = {t.base for t in entries} - _drawn_as_a_whole(program)
         fixed = {(t.base, whole(t.indices[-1])) for t in entries if t.base in self.bases}
         self.lowest = {b: min((n for base, n in fixed if base == b and n is not None), default=0) for b in self.bases}
+        outer = [(t.base, n) for t in entries if len(t.indices) > 1 and (n := whole(t.indices[0])) is not None]
+        self.begin = {base: min(n for other, n in outer if other == base) for base, _ in outer}
         first = max([whole(s.start) or 0 for s in program.walk() if isinstance(s, script.For)], default=0)
         self.lowest |= {b: max(n, 1 + first) for b, n in self.lowest.items() if b in given}
         self.start = dict.fromkeys(_sizes(program, whole_letters(program)) - self.letters, size)
@@ -197,7 +199,8 @@ class _Walk:
         entry = self.entry(node, {**path.values, **bound})
         if node.base not in self.bases or entry is None or (node.base, ()) in path.known or entry in path.known:
             return
-        if entry[1][-1] < self.lowest[node.base]:
+        begun = entry[1][0] <= self.begin.get(node.base, entry[1][0])
+        if (begun and entry[1][-1] < self.lowest[node.base]) or _part_known(entry, path.known):
             return  # given, or said in the text
         names = sorted((free_letters(node) & {*path.values}) - {*bound})
         counters = ", ".join(f"{n} = {path.values[n]}" for n in names)
@@ -238,7 +241,15 @@ class _Walk:
             case tree.Call(function="floor" | "ceil" as name, arguments=(inner,)):
                 one = self.fraction(inner, values)
                 return None if one is None else Fraction(math.floor(one) if name == "floor" else math.ceil(one))
+            case tree.Call():
+                return Fraction(values[text]) if (text := to_text(node)) in values else None
         return None
+
+
+def _part_known(entry: Entry, known: frozenset[Entry]) -> bool:
+    """Whether the vector of a component has a value, ``g[1]`` of ``g[1,2]``, or components of a vector."""
+    others = (indices for base, indices in known if base == entry[0] and len(indices) != len(entry[1]))
+    return any(indices and all(a == b for a, b in zip(indices, entry[1], strict=False)) for indices in others)
 
 
 def _drawn_as_a_whole(program: script.Program) -> set[str]:
@@ -262,6 +273,7 @@ def _sizes(program: script.Program, counters: frozenset[str]) -> set[str]:
     for statement in program.walk():
         if isinstance(statement, script.For):
             found |= free_letters(statement.start) | free_letters(statement.stop)
+            found |= {to_text(p) for p in statement.stop.walk() if isinstance(p, tree.Call)}
         for part in (p for node in script.expressions_of(statement) for p in node.walk()):
             if isinstance(part, tree.Call) and (span := binder(part)) is not None:
                 found |= {n for end in span[1:] for n in free_letters(end)}

@@ -10,6 +10,7 @@ from bilevel_verify.drafting.listings.lines import Listing, NotUnderstood
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation
 from bilevel_verify.proofreading.algorithms.first_pass import assigned_letters, read_too_early
+from bilevel_verify.proofreading.algorithms.outputs import unmade
 from bilevel_verify.proofreading.algorithms.paths import missed_on_paths
 from bilevel_verify.proofreading.algorithms.restarts import (
     idle_loops,
@@ -33,7 +34,8 @@ class Algorithm:
     """An algorithm that was understood: where it stands, its statements, and what has a value from the start.
 
     ``sequences`` are those that are given as a whole (None: not known), ``conditions`` are what is given of the inputs,
-    ``defined`` the sequences that the text around it gives a value or a range, ``below`` those with an ``a[-1]`` there.
+    ``defined`` the sequences that the text around it gives a value or a range, ``below`` those with an ``a[-1]`` there,
+    ``said`` what the text gives a meaning or the words of an output do.
     """
 
     id: str
@@ -44,6 +46,7 @@ class Algorithm:
     conditions: tuple[tree.Node, ...] = ()
     defined: frozenset[str] = frozenset()
     below: frozenset[str] = frozenset()
+    said: frozenset[str] | None = None
 
 
 def algorithms_of(
@@ -51,13 +54,14 @@ def algorithms_of(
     notation: Notation,
     defined: frozenset[str] = frozenset(),
     below: frozenset[str] = frozenset(),
+    said: frozenset[str] | None = None,
 ) -> tuple[list[Algorithm], list[str]]:
     """The printed algorithms that were understood, and one line for each that was not."""
     found: list[Algorithm] = []
     missing: list[str] = []
     for listing in listings:
         try:
-            printed = understood(listing, notation)
+            printed = understood(listing, notation, loose=True)
         except NotUnderstood as reason:
             missing.append(f"{listing.name}: {reason}")
             continue
@@ -72,6 +76,7 @@ def algorithms_of(
                     printed.conditions,
                     defined,
                     below,
+                    None if said is None else said | printed.worded,
                 )
             )
     return found, missing
@@ -81,7 +86,7 @@ def algorithm_defects(algorithm: Algorithm) -> Iterator[Defect]:
     """Reads without a value, tests that never or always hold, loops without end, stale state."""
     reads = [
         defect
-        for check in (_unassigned, _beyond, _standing, _early, _nowhere, _next_epoch)
+        for check in (_unassigned, _beyond, _standing, _early, _nowhere, _next_epoch, _not_made)
         for defect in check(algorithm)
     ]
     yield from reads or _on_paths(algorithm)
@@ -197,10 +202,22 @@ def _nowhere(algorithm: Algorithm) -> Iterator[Defect]:
             if not isinstance(part, tree.Index | tree.Letter) or _base(part) in told:
                 continue
             index = part.indices[-1] if isinstance(part, tree.Index) else tree.Letter(script_index(part.name))
-            if tree.letters(index) & moving:
+            constant = f"{_base(part)}[]" in (algorithm.said or ()) and "_" in to_text(index).replace(
+                "[", "_"
+            )  # L_{i_k}
+            if tree.letters(index) & moving and not constant:
                 told.add(_base(part))
                 title = f"{to_text(part)} is read, and no line assigns an entry of {_base(part)} that moves"
                 yield _defect(algorithm, "unassigned", statement.label, title, BREAKS)
+
+
+def _not_made(algorithm: Algorithm) -> Iterator[Defect]:
+    """Outputs and letters of which no line assigns anything, and of which the text says nothing."""
+    if algorithm.said is None:
+        return
+    given = algorithm.said | algorithm.inputs | algorithm.defined | (algorithm.sequences or frozenset())
+    for statement, name, how in unmade(algorithm.program, given):
+        yield _defect(algorithm, "unassigned", statement.label, f"{name} is {how}, and no line assigns it", BREAKS)
 
 
 def _base(node: tree.Letter | tree.Index) -> str:
