@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -200,6 +201,18 @@ def _from_file(path: Path) -> ModuleType:
         module = importlib.util.module_from_spec(spec)
         if str(path.parent) not in sys.path:
             sys.path.append(str(path.parent))
-        spec.loader.exec_module(module)
+        with _uncompiled():
+            spec.loader.exec_module(module)
         _LOADED[key] = module
     return _LOADED[key]
+
+
+@contextmanager
+def _uncompiled() -> Iterator[None]:
+    """Nothing compiled is kept: an edit within the same second that keeps the length of a file would go unnoticed."""
+    before = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
