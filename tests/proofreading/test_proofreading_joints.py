@@ -217,13 +217,6 @@ JOINTS = {
         "2",
         "1",
     ),
-    "a total after its epochs": (
-        "total",
-        r"the lemmas each epoch has at most $N$ steps, and there are at most $\frac{\Delta}{\epsilon}$ epochs."
-        r" Hence at most $\frac{\Delta N%s}{\epsilon}$ steps in total are made.",
-        "",
-        "^2",
-    ),
     "an end that is another": (
         "total",
         "what is known.\n\n"
@@ -263,8 +256,16 @@ def test_a_joint_holds_as_it_should_be_and_is_refuted_with_one_slip(case: str, t
     assert sum(j.verdict == "refuted" for j in bad.joints) >= 1
 
 
-NO_SCRIPT = ("summed", "quoted of another", "another two added up", "a special case that is excluded", "independent",
-             "a total after its epochs")  # fmt: skip
+@pytest.mark.parametrize(("total", "found"), [("N", set()), ("N^2", {"total"})])
+def test_a_total_may_stand_behind_its_steps_and_the_epochs_behind_their_cost(
+    total: str, found: set[str], tmp_path: Path
+) -> None:
+    said = r"the lemmas each epoch has at most $N$ steps, and there are at most $\frac{\Delta}{\epsilon}$ epochs."
+    body = rf"{said} Hence at most $\frac{{\Delta {total}}}{{\epsilon}}$ steps in total are made."
+    assert {d.kind for d in report(tmp_path, HEAD + body).defects} == found
+
+
+NO_SCRIPT = ("summed", "quoted of another", "another two added up", "a special case that is excluded", "independent")
 
 
 @pytest.mark.parametrize("case", [name for name in JOINTS if name not in NO_SCRIPT])

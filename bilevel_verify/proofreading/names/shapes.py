@@ -95,9 +95,9 @@ def _other_things(paper: Paper) -> Iterator[Defect]:
                 if best and relation.word in ORDERED and tree.letters(other) - counted - NUMBERS:
                     title = f"the arg {best} is no value, and it is compared with one: the {best} is meant"
                     yield Defect("shape", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
-            named = left.base if isinstance(left, tree.Index) else getattr(left, "name", "")
+            named = f"{left.base}[]" if isinstance(left, tree.Index) else getattr(left, "name", "")
             if getattr(right, "function", "") in SETS and named in points and relation.word in ("==", "=", ":="):
-                title = f"{named} is a point elsewhere, and here it is equal to a set: an element is meant"
+                title = f"{named.removesuffix('[]')} is a point elsewhere, and here it is equal to a set: an element is meant"
                 yield Defect("shape", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
 
 
