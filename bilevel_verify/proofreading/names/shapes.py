@@ -97,7 +97,8 @@ def _other_things(paper: Paper) -> Iterator[Defect]:
                     yield Defect("shape", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
             named = f"{left.base}[]" if isinstance(left, tree.Index) else getattr(left, "name", "")
             if getattr(right, "function", "") in SETS and named in points and relation.word in ("==", "=", ":="):
-                title = f"{named.removesuffix('[]')} is a point elsewhere, and here it is equal to a set: an element is meant"
+                point = named.removesuffix("[]")
+                title = f"{point} is a point elsewhere, and here it is equal to a set: an element is meant"
                 yield Defect("shape", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
 
 
