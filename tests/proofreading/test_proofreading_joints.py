@@ -265,6 +265,16 @@ def test_a_total_may_stand_behind_its_steps_and_the_epochs_behind_their_cost(
     assert {d.kind for d in report(tmp_path, HEAD + body).defects} == found
 
 
+def test_a_decrease_before_the_epochs_is_not_their_cost(tmp_path: Path) -> None:
+    """What was told of a right paper: the decrease of another sentence was taken for the steps of an epoch."""
+    body = (
+        r"the lemmas the function decreases with a magnitude at least $\epsilon^{\frac32}$ in each epoch but the last."
+        r" Thus there are at most $\epsilon^{-\frac32}$ epochs, and accordingly $\epsilon^{-\frac74}$ total steps since"
+        r" each epoch needs at most $\epsilon^{-\frac14}$ iterations. In the last one, the norm is less than $2\epsilon$."
+    )
+    assert {d.kind for d in report(tmp_path, HEAD + body).defects} == set()
+
+
 NO_SCRIPT = ("summed", "quoted of another", "another two added up", "a special case that is excluded", "independent")
 
 

@@ -258,6 +258,8 @@ def targets_of(node: tree.Node) -> list[tree.Letter | tree.Index]:
         return [node]
     if isinstance(node, tree.Tuple) or (isinstance(node, tree.Call) and node.function == "list"):
         return [t for part in node.children() for t in targets_of(part)]
+    if isinstance(node, tree.Call) and node.function == "component":  # x_{t,i}: of the vector that it is an entry of
+        return targets_of(node.arguments[0])
     entry = value_entry(node) if isinstance(node, tree.Call) else None
     return [] if entry is None else [entry]
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 EQUAL = ("==",)
 FIRST, DRAWS = 6, 40
 """Instances on which a printed step and a mended one must hold."""
-MOSTLY = 0.75
+MOSTLY = 0.6
 SMALL = 1e-9
 """Sides that are smaller than this beside what stands in them tell nothing."""
 MOST_NODES = 170

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.proofreading.source import HOLE, Paper, Sentence
 
 EPOCHS = re.compile(r"\bat most\s*\Z|\bin\s*\Z|\bwithin\s*\Z", re.I)
 EPOCHS_AFTER = re.compile(r"\s*(?:restarts|epochs|outer iterations|outer loops|rounds|stages)\b", re.I)
@@ -29,9 +29,12 @@ def total_defects(paper: Paper) -> Iterator[Defect]:
             if value is None:
                 continue
             last, before = before, sentence
-            total = TOTAL.search(sentence.before) or TOTAL_AFTER.match(sentence.after)
+            said = TOTAL.search(sentence.before)
+            total = said is not None and not EACH.search(sentence.before, said.start())
+            total = total or TOTAL_AFTER.match(sentence.after) is not None
             if EPOCHS.search(sentence.before) and EPOCHS_AFTER.match(sentence.after):
-                epochs, each = (sentence, value), each if each is not None and each[0] is last else None
+                goes_on = each is not None and each[0] is last and HOLE in sentence.before  # in one sentence
+                epochs, each = (sentence, value), each if goes_on else None
             elif EACH.search(sentence.before) and not total:
                 each = (sentence, value)
             elif total and epochs is not None and each is not None:
