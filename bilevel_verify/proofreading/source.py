@@ -138,7 +138,9 @@ class Paper:
 
     @cached_property
     def given(self) -> frozenset[str]:
-        """Sequences of which an entry ``a_k`` stands alone on a side of an equation, or as a formula, in the text."""
+        """Sequences of which an entry ``a_k`` stands alone on a side of an equation, as a formula or as an end of an
+        interval, in the text.
+        """
         found = {*self.entries}
         for sentence in self.sentences:
             if sentence.read.formula.kind != "algorithm-line":
@@ -148,6 +150,8 @@ class Paper:
                     alone = () if bounded else chain.members[:1] if words else chain.members
                     found |= {m.base for m in alone if isinstance(m, tree.Index) and tree.letters(m) - {m.base}}
                 found |= {name for chain in sentence.chains() for name in _given_together(sentence, chain)}
+                found |= {a.base for node in sentence.nodes() for p in node.walk() if isinstance(p, tree.Call)
+                          and p.function.startswith("interval") for a in p.arguments if isinstance(a, tree.Index)}  # fmt: skip
         return frozenset(found)
 
     @cached_property

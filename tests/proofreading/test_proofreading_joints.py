@@ -270,7 +270,7 @@ def test_a_decrease_before_the_epochs_is_not_their_cost(tmp_path: Path) -> None:
     body = (
         r"the lemmas the function decreases with a magnitude at least $\epsilon^{\frac32}$ in each epoch but the last."
         r" Thus there are at most $\epsilon^{-\frac32}$ epochs, and accordingly $\epsilon^{-\frac74}$ total steps since"
-        r" each epoch needs at most $\epsilon^{-\frac14}$ iterations. In the last one, the norm is less than $2\epsilon$."
+        r" each epoch needs at most $\epsilon^{-\frac14}$ iterations. In the last one the norm is at most $2\epsilon$."
     )
     assert {d.kind for d in report(tmp_path, HEAD + body).defects} == set()
 
