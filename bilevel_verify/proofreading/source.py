@@ -150,8 +150,9 @@ class Paper:
                     alone = () if bounded else chain.members[:1] if words else chain.members
                     found |= {m.base for m in alone if isinstance(m, tree.Index) and tree.letters(m) - {m.base}}
                 found |= {name for chain in sentence.chains() for name in _given_together(sentence, chain)}
-                found |= {a.base for node in sentence.nodes() for p in node.walk() if isinstance(p, tree.Call)
-                          and p.function.startswith("interval") for a in p.arguments if isinstance(a, tree.Index)}  # fmt: skip
+                spans = (p for node in sentence.nodes() for p in node.walk() if isinstance(p, tree.Call))
+                ends = (a for p in spans if p.function.startswith("interval") for a in p.arguments)
+                found |= {end.base for end in ends if isinstance(end, tree.Index)}
         return frozenset(found)
 
     @cached_property
