@@ -152,6 +152,17 @@ def test_no_larger_curvature_is_proposed() -> None:
     assert "mu = 0" not in said
 
 
+@pytest.mark.parametrize(
+    ("measure", "proposed"),
+    [("strong convexity", False), ("Polyak-Lojasiewicz", False), ("supremum of the norm", True)],
+)
+def test_a_letter_that_a_paper_defines_is_a_curvature_by_its_measure(measure: str, proposed: bool) -> None:
+    letters = SimpleNamespace(names={"m": SimpleNamespace(measure=measure)})
+    card = replace(CARD, letters={"m": leaf("constants", "m", definition=letters)})
+    found = Resolved(card, card.entries["t"], {"m": letter("m", 0.0)}, {"eta": "1/m: division by zero"})
+    assert ("m = 0; a larger" in found.why_missing(["eta"])) is proposed
+
+
 # --- numbers of any kind
 
 
