@@ -13,8 +13,8 @@ from bilevel_verify.drafting.forms import NORMS, Sorts
 from bilevel_verify.drafting.relations import Printed
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation
+from bilevel_verify.latex.statements import ORDERED
 
-ORDERED = ("<", "<=", ">", ">=")
 TAKEN_FOR = ("vector", "matrix", "set")
 ROLES = ("letter", "sequence")
 

@@ -36,20 +36,7 @@ SAID = {
 """Words before a formula -> what they say about the symbol in it."""
 
 
-NUMBER_LIKE = (
-    "\\lambda",
-    "\\mu",
-    "\\alpha",
-    "\\beta",
-    "\\eta",
-    "\\rho",
-    "\\sigma",
-    "\\kappa",
-    "\\varepsilon",
-    "\\epsilon",
-    "k",
-    "t",
-)
+NUMBER_LIKE = frozenset(r"\lambda \mu \alpha \beta \eta \rho \sigma \kappa \varepsilon \epsilon k t".split())
 """Letters that are hardly ever functions."""
 DRAFTED = {"open_minima": "wide", "bracketed_index": "yes", "partial": "subdifferential",
            "subscripts": "indices", "habits": "paper"}  # fmt: skip

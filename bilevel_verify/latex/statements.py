@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex.source.symbols import COMPARABLE
 
+EQUATES = frozenset({"==", ":=", "<-"})
+"""Words of relations that give the left side a value."""
+ORDERED = frozenset({"<", "<=", ">", ">="})
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:

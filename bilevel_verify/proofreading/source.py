@@ -17,6 +17,7 @@ from bilevel_verify.drafting.listings.lines import Listing
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement
+from bilevel_verify.latex.statements import ORDERED
 from bilevel_verify.manuscript.formulas import Formula, Print
 from bilevel_verify.manuscript.relations import ReadFormula, read_print
 
@@ -146,7 +147,7 @@ class Paper:
             if sentence.read.formula.kind != "algorithm-line":
                 for chain in sentence.chains():
                     words = [r.word for r in chain.relations[:1]]
-                    bounded = bool(words) and words[0] in ("<", "<=", ">", ">=")
+                    bounded = bool(words) and words[0] in ORDERED
                     alone = () if bounded else chain.members[:1] if words else chain.members
                     found |= {m.base for m in alone if isinstance(m, tree.Index) and tree.letters(m) - {m.base}}
                 found |= {name for chain in sentence.chains() for name in _given_together(sentence, chain)}

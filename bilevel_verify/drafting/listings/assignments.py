@@ -8,9 +8,9 @@ from fractions import Fraction
 from bilevel_verify.drafting.listings.lines import HOLE, MADE_OF, Line, NotUnderstood, Told, chain_of
 from bilevel_verify.drafting.listings.obtained import obtained
 from bilevel_verify.language import tree
+from bilevel_verify.latex.statements import EQUATES
 from bilevel_verify.theorems import algorithm as script
 
-ASSIGNS = frozenset({"==", ":=", "<-"})
 DRAWN = frozenset({"distributed", "in"})
 DRAWS = re.compile(
     r"\b(?:samples?|draws?|generates?|picks?|chooses?|observes?|receives?|let|updates?|computes?|finds?)\b[^.;]*\Z",
@@ -113,7 +113,7 @@ def assigned(sentence: Told, line: Line, told: str = "") -> list[script.Statemen
         if words[:1] == ["distributed"]:
             value = tree.Call("drawn", (value,))
         for member, word in zip(members, words or ["in"], strict=False):
-            if word not in ASSIGNS | DRAWN:
+            if word not in EQUATES | DRAWN:
                 break
             if word == "in" and not targets and not sampled and not _chosen(value):
                 break

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from bilevel_verify.drafting.listings.assignments import (
-    ASSIGNS,
     RANGES,
     assigned,
     line_assignments,
@@ -44,6 +43,7 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.latex.grammar.binding import bound_by
 from bilevel_verify.latex.source.structure import flat
+from bilevel_verify.latex.statements import EQUATES
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.rewrite import rebuild, substitute
 
@@ -97,7 +97,9 @@ def understood(listing: Listing, notation: Notation, *, loose: bool = False) -> 
         raise NotUnderstood(f"line {lines[reader.place].label}: closes what was never opened")
     walked = list(script.Program(tuple(statements), "").walk())
     targets = [t for s in walked if isinstance(s, script.Assign) for t in s.targets]
-    counters = {s.index for s in walked if isinstance(s, script.For)} | {n for t in targets for n in _letter(t)}
+    counters = {s.index for s in walked if isinstance(s, script.For)} | {
+        t.name for t in targets if isinstance(t, tree.Letter)
+    }
     entries = Entries(notation, frozenset(t.base for t in targets if isinstance(t, tree.Index)), frozenset(counters))
     lines_read = [entries.statement(s) for s in statements]
     if not any(isinstance(s, script.Return) for s in walked):
@@ -210,11 +212,6 @@ def _outer(node: tree.Node) -> Iterator[str]:
                 yield from _outer(part)
 
 
-def _letter(target: tree.Node) -> frozenset[str]:
-    """The name of what a line assigns, where it is a letter without an index."""
-    return frozenset({target.name}) if isinstance(target, tree.Letter) else frozenset()
-
-
 def _of_every_index(statement: script.Statement) -> bool:
     """Whether an input is a formula for all entries of a sequence, ``a_k = 1/(k+1)``: it is given as a whole."""
     targets = statement.targets if isinstance(statement, script.Assign) else ()
@@ -249,7 +246,7 @@ class _Blocks:
         """What a formula of an input names; of a relation its first side."""
         self.inputs |= _names(formula)
         for chain in formula.chains():
-            heads = chain.members[-1:] if chain.relations and chain.relations[0].word in ASSIGNS else chain.members[:1]
+            heads = chain.members[-1:] if chain.relations and chain.relations[0].word in EQUATES else chain.members[:1]
             self.named += [n for head in heads for n in _outer(head) if n not in ("_", "dots", "oo")]
 
     def block(self, ends: frozenset[str]) -> list[script.Statement]:

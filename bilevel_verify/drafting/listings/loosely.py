@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
-from bilevel_verify.drafting.listings.assignments import ASSIGNS, DRAWN
+from bilevel_verify.drafting.listings.assignments import DRAWN
 from bilevel_verify.drafting.listings.lines import MADE_OF, Row, Told
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
@@ -31,7 +31,7 @@ from bilevel_verify.latex.source.atoms import Atom, atom_of
 from bilevel_verify.latex.source.items import Environment, Fence, Group, Item, Macro, Script
 from bilevel_verify.latex.source.structure import build, flat
 from bilevel_verify.latex.source.tokens import LIMITS, Source, Token
-from bilevel_verify.latex.statements import Relation
+from bilevel_verify.latex.statements import EQUATES, Relation
 from bilevel_verify.theorems.rewrite import substitute
 
 TURNED = re.compile(r"(?:\\[a-z]+\{)?-?(?:T|1|\\?(?:top|intercal|dagger|ast|prime)|\*)\}?|[+-]")
@@ -103,7 +103,7 @@ class _Loose:
             return tuple(replace(s, word=word or s.word) for s in statements(self.cursor(items, top=True)))
         signs = [(n, i.text) for n, i in enumerate(items)
                  if isinstance(i, Token) and i.kind == "relation" and _level(items[:n]) == 0]  # fmt: skip
-        makes = bool(signs) and signs[0][1] in ASSIGNS | DRAWN
+        makes = bool(signs) and signs[0][1] in EQUATES | DRAWN
         ends = pairwise([-1, *(n for n, _ in signs), len(items)])
         members = [self.side(items[a + 1 : b], not signs or (makes and a < 0), makes) for a, b in ends]
         return (Statement(tuple(members), tuple(Relation(text) for _, text in signs), word=word),)

@@ -75,6 +75,11 @@ class Cursor:
             raise self.error("too large", f"nested deeper than {limits.depth} levels")
 
     @property
+    def habits(self) -> bool:
+        """Whether a paper is read that was written for no reader of ours: the habits of authors count."""
+        return bool(self.context.notation.options.get("habits"))
+
+    @property
     def outside(self) -> bool:
         """At the top of a display and in no bracket: line breaks and wide gaps separate."""
         return self.top and not self.fences
@@ -206,6 +211,6 @@ def begins_operand(cursor: Cursor, item: Item | None, *, expected: bool = False)
             return upright(item.text) in cursor.context.notation.by_symbol or item.text in ("e", "E", "d")
         if item.kind == "command":
             if item.text == "Pr":
-                return bool(cursor.context.notation.options.get("habits"))
+                return cursor.habits
             return item.text in ("nabla", "partial", "infty", "emptyset", "varnothing") or item.text in symbols.DOTS
     return False

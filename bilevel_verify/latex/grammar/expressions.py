@@ -361,8 +361,8 @@ def _entries(kind: str, items: tuple[Item, ...]) -> list[tuple[Item, ...]]:
 
 def separated(cursor: Cursor, given: bool) -> bool:
     """Whether the next sign stands between two expressions: a comma, or the bar of what is ``given``."""
-    barred = given and cursor.context.notation.options.get("habits") and cursor.sees("command", "mid")
-    return cursor.sees("mark", ",", ";") or bool(barred)
+    barred = given and cursor.habits and cursor.sees("command", "mid")
+    return cursor.sees("mark", ",", ";") or barred
 
 
 def listed(cursor: Cursor, *, given: bool = False) -> list[Value]:

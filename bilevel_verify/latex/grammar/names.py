@@ -128,9 +128,7 @@ def _applies(cursor: Cursor, function: Entry, letter: Entry, item: Item) -> bool
         return False
     if len(values) > 1:
         return True
-    if cursor.context.notation.options.get("habits") and isinstance(
-        values[0].node, tree.Letter | tree.Index | tree.Number
-    ):
+    if cursor.habits and isinstance(values[0].node, tree.Letter | tree.Index | tree.Number):
         return True  # nobody prints a product with one symbol in brackets
     if function.arities and 1 not in function.arities:
         return False
@@ -141,7 +139,7 @@ def _applies(cursor: Cursor, function: Entry, letter: Entry, item: Item) -> bool
         return function.of == (node.name if isinstance(node, tree.Letter) else getattr(node, "base", ""))
     if values[0].kind in ("vector", "set") and letter.kind == "scalar" and not function.of:
         return True
-    if values[0].kind == letter.kind == "vector" and cursor.context.notation.options.get("habits"):
+    if values[0].kind == letter.kind == "vector" and cursor.habits:
         return True  # two vectors side by side are no product
     readings = (f"{function.name} applied to the bracket", f"{letter.name} times the bracket")
     raise cursor.error("ambiguous", f"{letter.display} is a letter and a function", item, readings)

@@ -51,7 +51,7 @@ def operand(cursor: Cursor) -> Value:
         case Token(kind="command", text="partial"):
             cursor.place += 1
             return subdifferential(cursor, item)
-        case Token(kind="command", text="Pr") if cursor.context.notation.options.get("habits"):
+        case Token(kind="command", text="Pr") if cursor.habits:
             cursor.place += 1
             return probability(cursor, item)
         case Token(kind="command", text=text) if text in symbols.DOTS:
@@ -126,7 +126,7 @@ def _length(cursor: Cursor, bar: str, value: Value, item: Item) -> Value:
     if bar == "|":
         if value.kind == "set":
             return Value(tree.Call("count", (value.node,), column=column), "scalar")
-        if value.kind == "vector" and cursor.context.notation.options.get("habits"):
+        if value.kind == "vector" and cursor.habits:
             return Value(tree.Call("norm", (value.node,), column=column), "scalar")
         if value.kind not in ("scalar", "unknown"):
             raise cursor.error("kind", f"single bars around a {value.kind}", item)
@@ -165,7 +165,7 @@ def _grouped(cursor: Cursor, left: str, right: str, values: list[Value], item: I
         after = cursor.items[cursor.place] if cursor.place < len(cursor.items) else None
         turned = isinstance(after, Script) and flat(after.items) in ("top", "\\top", "T", "intercal")
         if not turned and not any(value.kind in LINES for value in values):
-            if len(values) == 2 and cursor.context.notation.options.get("habits"):
+            if len(values) == 2 and cursor.habits:
                 return Value(tree.Call("interval_closed", nodes, column=column), "set")
             readings = ("an interval", "a row of a matrix: write \\begin{bmatrix}")
             raise cursor.error("ambiguous", "square brackets around numbers", item, readings)
@@ -245,7 +245,7 @@ def _fraction(cursor: Cursor, item: Macro, inside: list[Cursor]) -> Value:
     column = item.at + 1
     if inside[0].sees("command", "partial"):
         return _jacobian(cursor, item, inside)
-    if _differentials(item) and len(item.arguments[0].items) == 1 and cursor.context.notation.options.get("habits"):
+    if _differentials(item) and len(item.arguments[0].items) == 1 and cursor.habits:
         value, by = term(cursor), whole(cursor.child(item.arguments[1].items[1:], item.at))
         return Value(tree.Call("derivative", (value.node, by.node), column=column), value.kind, grouped=True)
     if _differentials(item):

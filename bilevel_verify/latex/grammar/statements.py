@@ -75,7 +75,7 @@ def statements(cursor: Cursor) -> tuple[Statement, ...]:
     """
     parts: list[Part] = []
     word, ranged = "", False
-    if cursor.context.notation.options.get("habits") and (mapping := _mapping(cursor)) is not None:
+    if cursor.habits and (mapping := _mapping(cursor)) is not None:
         return (mapping,)
     while (item := cursor.look(operand=True)) is not None:
         if isinstance(item, Token) and item.kind == "mark" and item.text in PUNCTUATION:

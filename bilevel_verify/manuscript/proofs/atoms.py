@@ -37,18 +37,17 @@ class Atoms:
     parts: dict[str, tuple[str, tuple[Polynomial, ...]]] = field(default_factory=dict)
     depth: int = 0
     _told: dict[Monomial, str] = field(default_factory=dict, repr=False)
-    _signs_of: int = field(default=0, repr=False)
 
     def named(self, name: str, sign: str, used: frozenset[str]) -> Polynomial:
         """An atom of a sign; ``used`` are the letters in it."""
-        self.signs.setdefault(name, sign)
+        if name not in self.signs:
+            self.signs[name] = sign
+            self._told.clear()
         self.letters.setdefault(name, used)
         return p.atom(name)
 
     def sign(self, monomial: Monomial) -> str:
         """The sign of a product of powers, from those of its atoms."""
-        if len(self.signs) != self._signs_of:  # signs are only added
-            self._told, self._signs_of = {}, len(self.signs)
         if monomial not in self._told:
             self._told[monomial] = self._sign(monomial)
         return self._told[monomial]

@@ -108,7 +108,7 @@ def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int,
                 if not fitting[factor] or (fitting[factor] == ANY and not fact.equal):
                     continue
                 try:
-                    value = p.shifted(fact.value, factor)
+                    value = p.scaled(fact.value, 1, factor)
                 except p.TooLarge:
                     continue
                 made[place, factor] = _Column(fact, factor, value, fact.equal)

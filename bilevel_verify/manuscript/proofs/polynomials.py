@@ -54,12 +54,7 @@ def plus(one: Polynomial, other: Polynomial, factor: Rational = 1) -> Polynomial
 
 
 def scaled(one: Polynomial, factor: Rational, by: Monomial = UNIT) -> Polynomial:
-    """A polynomial times a term."""
-    return times(one, {by: factor}) if factor else {}
-
-
-def shifted(one: Polynomial, by: Monomial) -> Polynomial:
-    """A polynomial times a product of powers: no two of its terms meet.
+    """A polynomial times a term: none of its own terms meet.
 
     Raises
     ------
@@ -68,9 +63,10 @@ def shifted(one: Polynomial, by: Monomial) -> Polynomial:
     if len(one) > MOST_TERMS:
         raise TooLarge("too many terms")
     found: Polynomial = {}
-    for monomial, value in one.items():
-        factor, together = _together(monomial, by)
-        found[together] = value if factor == 1 else value * factor
+    for monomial, value in one.items() if factor else ():
+        number, together = _together(monomial, by)
+        term = value * factor
+        found[together] = term if number == 1 else term * number
     return found
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.latex.statements import EQUATES
 from bilevel_verify.proofreading.algorithms.reading import SLIP
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.nearly import Step
@@ -17,7 +18,6 @@ from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import negated, rebuild
 
-SETS = ("==", ":=", "<-")
 MINIMISES = ("argmin",)
 Line = tuple[Sentence, tree.Node, tree.Node]
 Entry = tuple[Sentence, tree.Index, tree.Node]
@@ -29,7 +29,7 @@ def consistency_defects(paper: Paper) -> Iterator[Defect]:
     for sentence in paper.sentences:
         if sentence.read.formula.kind == "algorithm-line":
             for chain in sentence.chains():
-                if len(chain.members) == 2 and chain.relations and chain.relations[0].word in SETS:
+                if len(chain.members) == 2 and chain.relations and chain.relations[0].word in EQUATES:
                     left, right = chain.members
                     table.setdefault(sentence.unit, []).append((sentence, left, right))
     for lines in table.values():

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from bilevel_verify.language import tree
+from bilevel_verify.latex.statements import EQUATES, ORDERED
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems import algorithm as script
 
-EQUATES, BOUNDS = frozenset({"==", ":=", "<-"}), frozenset({"<", "<=", ">", ">="})
 GIVES = re.compile(r"\b(?:let|denot\w*|defin\w*|where|set|with|choose|pick|draw|take|for|fix|given?)\W*\Z", re.I)
 MEANS = re.compile(r"\A\W*(?:denotes?|be|(?:is|are) (?:defined|the|chosen|drawn|given|taken|set)|stands?)\b", re.I)
 UNNAMED = re.compile(r"([A-Za-z]+)_(?:[a-z]+_)?(hat|tilde|bar|check)\Z")
@@ -30,7 +30,7 @@ def _said(sentence: Sentence) -> Iterator[str]:
     for chain in sentence.chains():
         words = {r.word for r in chain.relations}
         yield from (n for side in chain.members if worded or words & EQUATES for n in _named(side))
-        if words and words <= BOUNDS and any(tree.rational(m) is not None for m in chain.members):
+        if words and words <= ORDERED and any(tree.rational(m) is not None for m in chain.members):
             yield from (f"{m.base}[]" for m in chain.members if isinstance(m, tree.Index))
 
 

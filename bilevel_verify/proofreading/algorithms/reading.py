@@ -202,9 +202,8 @@ def _nowhere(algorithm: Algorithm) -> Iterator[Defect]:
             if not isinstance(part, tree.Index | tree.Letter) or _base(part) in told:
                 continue
             index = part.indices[-1] if isinstance(part, tree.Index) else tree.Letter(script_index(part.name))
-            constant = f"{_base(part)}[]" in (algorithm.said or ()) and "_" in to_text(index).replace(
-                "[", "_"
-            )  # L_{i_k}
+            within = not {"_", "["}.isdisjoint(to_text(index))  # L_{i_k}
+            constant = within and f"{_base(part)}[]" in (algorithm.said or ())
             if tree.letters(index) & moving and not constant:
                 told.add(_base(part))
                 title = f"{to_text(part)} is read, and no line assigns an entry of {_base(part)} that moves"

@@ -8,7 +8,7 @@ relation keeps its first term. In a right text more is only added to the larger 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bilevel_verify.language import to_text, tree
@@ -87,8 +87,7 @@ def _judged(
     shown = [
         s for s in clause.formulas if s.read.formula.kind == "display" and s.read.formula.n >= target.read.formula.n
     ]
-    spans = [span for one in shown or [target] for part in _calls(one) if (span := binder(part)) is not None]
-    over = [Range(*span) for span in spans if span[0] == said.name]
+    over = [span for one in shown or [target] for span, _ in _spans(one.nodes()) if span.name == said.name]
     for ends in ([_apart(r.low, said.low) for r in over], [_apart(r.high, said.high) for r in over]):
         if ends and all(end is not None and abs(end) > 1 for end in ends):  # one is a shift of the index
             yield _told(target, joint, f"the sum is over {said}, and every one that comes out over {over[0]}", source)
@@ -122,16 +121,15 @@ def _sums(target: Sentence, name: str) -> Iterator[tuple[str, Range, tree.Node]]
         small = chain.members[:1] if rises else chain.members[1:] if falls else ()
         large = chain.members[1:2] if rises else ()
         for side, members in (("small", small), ("large", large)):
-            for part in (p for m in members for p in m.walk()):
-                span = binder(part) if isinstance(part, tree.Call) and part.function == "sum" else None
-                if isinstance(part, tree.Call) and span is not None and span[0] == name:
-                    yield side, Range(*span), part.arguments[0]
+            yield from ((side, span, body) for span, body in _spans(members) if span.name == name)
 
 
-def _calls(target: Sentence) -> Iterator[tree.Call]:
-    """The sums of a formula."""
-    parts = (p for node in target.nodes() for p in node.walk())
-    return (p for p in parts if isinstance(p, tree.Call) and p.function == "sum")
+def _spans(nodes: Iterable[tree.Node]) -> Iterator[tuple[Range, tree.Node]]:
+    """The sums over a range in some formulas, each with what is summed."""
+    for part in (p for node in nodes for p in node.walk()):
+        span = binder(part) if isinstance(part, tree.Call) and part.function == "sum" else None
+        if isinstance(part, tree.Call) and span is not None:
+            yield Range(*span), part.arguments[0]
 
 
 def _shifts(node: tree.Node, name: str) -> dict[str, set[int]]:
@@ -198,10 +196,7 @@ def _heads(sentence: Sentence) -> Iterator[tuple[Range, tree.Node]]:
     """The sums of the larger side of a relation."""
     for chain in sentence.chains():
         if {r.word for r in chain.relations} == {"<="}:
-            for part in (p for m in chain.members[1:] for p in m.walk()):
-                span = binder(part) if isinstance(part, tree.Call) and part.function == "sum" else None
-                if isinstance(part, tree.Call) and span is not None:
-                    yield Range(*span), part.arguments[0]
+            yield from _spans(chain.members[1:])
 
 
 def _apart(one: tree.Node, other: tree.Node) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bilevel_verify.language import tree
+from bilevel_verify.latex.statements import EQUATES
 from bilevel_verify.manuscript.opaque import kind_in
 from bilevel_verify.manuscript.proofs.said import OPERATORS
 from bilevel_verify.proofreading.following.premises import plain
@@ -24,7 +25,7 @@ def subjects(*nodes: tree.Node) -> set[str]:
 def definitions(paper: Paper) -> list[tuple[tree.Node, tree.Node]]:
     """The equations of a paper with a letter, entry or value of a function on the left side."""
     links = (link for s in paper.sentences for c in s.chains() for link in c.links())
-    return [(a, b) for a, r, b in links if r.word in ("==", ":=", "<-")
+    return [(a, b) for a, r, b in links if r.word in EQUATES
             and isinstance(a, tree.Letter | tree.Index | tree.Call) and plain(b)]  # fmt: skip
 
 

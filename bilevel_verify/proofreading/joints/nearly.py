@@ -18,6 +18,7 @@ from bilevel_verify.audit.scalar.claim import POSITIVE
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.latex import Notation
+from bilevel_verify.latex.statements import EQUATES
 from bilevel_verify.manuscript.opaque import kind_in
 from bilevel_verify.manuscript.proofs import polynomials
 from bilevel_verify.manuscript.proofs.forms import Forms
@@ -31,7 +32,6 @@ from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import moved_limit, rebuild, substitute, with_child
 
-EQUAL = ("==", ":=", "<-")
 MOST_REST = 12
 """Terms that may be left over: one changed symbol changes few of them."""
 MOST_RULES = 5
@@ -150,7 +150,8 @@ def equations(paper: Paper) -> list[Rule]:
         for chain in sentence.chains():
             if told and isinstance(chain.members[-1], tree.Index):
                 continue
-            if len(chain.members) == 2 and chain.relations and chain.relations[0].word in EQUAL and not chain.continues:
+            words = [r.word for r in chain.relations]
+            if len(words) == 1 and words[0] in EQUATES and not chain.continues:
                 left, right = chain.members
                 if isinstance(left, tree.Index) and not isinstance(right, tree.Number | tree.Letter):
                     found[left, right] = None
@@ -278,7 +279,7 @@ def _said_equal(paper: Paper, one: tree.Node, other: tree.Node) -> bool:
     """Whether the paper sets the two equal anywhere."""
     for sentence in paper.sentences:
         for chain in sentence.chains():
-            members = chain.members if all(r.word in EQUAL for r in chain.relations) and chain.relations else ()
+            members = chain.members if all(r.word in EQUATES for r in chain.relations) and chain.relations else ()
             if one in members and other in members:
                 return True
     return False

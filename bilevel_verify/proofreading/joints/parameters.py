@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bilevel_verify.drafting.letters import definitions, plain
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.latex.statements import ORDERED
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import differs, to_text_of
 from bilevel_verify.proofreading.joints.clauses import EQUATION, Clause, clauses, named_in
@@ -50,7 +51,6 @@ ALIKE = re.compile(
 )  # fmt: skip
 """What makes an analogy of a statement that is named."""
 UPPER = (("<",), ("<=",))
-COMPARED = ("<", "<=", ">", ">=")
 ROUNDS = 6
 
 
@@ -160,11 +160,11 @@ def _spoken_of(draft: Draft) -> Spoken:
         if unit.kind in ("text", "assumption", "condition", "definition", "algorithm"):
             for one in draft.scopes.by_unit[number]:
                 signed = tree.is_zero(one.left) or tree.is_zero(one.right)
-                signs |= set(_sign_of(tree.Compare((one.left, one.right), (one.op,)))) if one.op in COMPARED else set()
+                signs |= set(_sign_of(tree.Compare((one.left, one.right), (one.op,)))) if one.op in ORDERED else set()
                 if plain(one.left) and plain(one.right) and not signed:
                     names = free_letters(one.left) | free_letters(one.right)
                     letters |= names
-                    compared |= names if one.op in COMPARED else set()
+                    compared |= names if one.op in ORDERED else set()
     return Spoken(frozenset(letters), frozenset(compared), frozenset(signs))
 
 

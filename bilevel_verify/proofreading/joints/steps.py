@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
+from bilevel_verify.latex.statements import EQUATES
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.names.decorations import cores
@@ -40,7 +41,7 @@ def _equated(paper: Paper) -> set[frozenset[str]]:
     found: set[frozenset[str]] = set()
     for chain in (c for s in paper.sentences for c in s.chains()):
         for left, relation, right in chain.links():
-            if relation.word in ("==", ":=", "<-"):
+            if relation.word in EQUATES:
                 found.add(frozenset({to_text(left), to_text(right)}))
     return found
 
@@ -174,7 +175,7 @@ def least_defects(paper: Paper) -> Iterator[Defect]:
         for chain in sentence.chains():
             for left, relation, right in chain.links():
                 least = isinstance(right, tree.Call) and right.function in ("min", "max") and binder(right) is not None
-                if not least or not isinstance(left, tree.Letter) or relation.word not in ("==", ":=", "<-"):
+                if not least or not isinstance(left, tree.Letter) or relation.word not in EQUATES:
                     continue
                 if left.name in indices and _under_norms(right):
                     assert isinstance(right, tree.Call)

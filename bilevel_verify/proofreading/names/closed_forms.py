@@ -12,6 +12,7 @@ from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
+from bilevel_verify.latex.statements import EQUATES
 from bilevel_verify.numbers.exact import Formula
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
@@ -41,7 +42,7 @@ def closed_form_defects(paper: Paper) -> Iterator[Defect]:
 def _equations(sentence: Sentence) -> Iterator[tuple[tree.Node, tree.Node]]:
     for chain in sentence.chains():
         for left, relation, right in chain.links():
-            if relation.word in ("==", ":=", "<-"):
+            if relation.word in EQUATES:
                 yield left, right
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex.grammar.binding import bound_by
+from bilevel_verify.latex.statements import EQUATES
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import uses
-from bilevel_verify.proofreading.names.shape_reading import EQUAL
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
@@ -96,7 +96,7 @@ def _named_after(sentence: Sentence) -> Iterator[Defect]:
     """``s_t = min_s ...``: the letter is named after the variable, so that it is the minimiser and not the minimum."""
     for chain in sentence.chains():
         for left, relation, right in chain.links():
-            if relation.word not in EQUAL or not isinstance(right, tree.Call) or right.function not in ("min", "max"):
+            if relation.word not in EQUATES or not isinstance(right, tree.Call) or right.function not in ("min", "max"):
                 continue
             span, what = right.arguments[-1], right.function
             first = span.items[0] if isinstance(span, tree.Tuple) and span.items else None

@@ -11,11 +11,10 @@ from bilevel_verify.latex import Notation
 from bilevel_verify.latex.grammar.derivatives import split_name
 from bilevel_verify.latex.grammar.names import EXPECTATION
 from bilevel_verify.latex.notation import Entry
+from bilevel_verify.latex.statements import EQUATES, ORDERED
 from bilevel_verify.proofreading.names.occurrences import has_power_of_e
 
 SCALAR_ONLY = frozenset(ELEMENTARY) - {"sign"}
-ORDERED = frozenset({"<=", "<", ">=", ">"})
-EQUAL = frozenset({"==", ":=", "<-"})
 IDENTITY = re.compile(r"(?:\\\w+\{)?(?:I|Id|E)\}?\Z")
 MIXED = {"scalar": "a number", "vector": "a vector", "covector": "a row", "matrix": "a matrix"}
 
@@ -135,7 +134,7 @@ class ShapeReader:
                 self._space(left, other)
             elif left is None or right is None or any(tree.is_zero(side) or _has_euler(side) for side in (one, other)):
                 continue
-            elif word in EQUAL and not _names(one, other):
+            elif word in EQUATES and not _names(one, other):
                 self.same(left, right, "the two sides of an equation")
             elif word in ORDERED and (left.kind == "scalar") != (right.kind == "scalar"):
                 raise Conflict(f"{MIXED[left.kind]} is compared with {MIXED[right.kind]}")

@@ -16,8 +16,9 @@ from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.latex import Notation
 from bilevel_verify.latex.grammar.derivatives import split_name
+from bilevel_verify.latex.statements import ORDERED
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.names.shape_reading import ORDERED, Conflict, ShapeReader, World
+from bilevel_verify.proofreading.names.shape_reading import Conflict, ShapeReader, World
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.vocabulary import NUMBERS
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from bilevel_verify.language import tree
+from bilevel_verify.latex.statements import EQUATES
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, is_size, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses
@@ -226,7 +227,7 @@ def same_entries(paper: Paper) -> dict[tree.Node, tree.Node]:
     table: dict[tree.Node, tree.Node] = {}
     for chain in (c for s in paper.sentences for c in s.chains()):
         for left, relation, right in chain.links():
-            if relation.word in ("==", ":=", "<-") and _is_fixed(left) and _is_fixed(right) and left != right:
+            if relation.word in EQUATES and _is_fixed(left) and _is_fixed(right) and left != right:
                 one, other = table.get(left, left), table.get(right, right)
                 table = {n: one if f == other else f for n, f in table.items()} | {other: one, left: one, right: one}
     return {node: first for node, first in table.items() if node != first}

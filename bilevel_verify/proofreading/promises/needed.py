@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from bilevel_verify.drafting.letters import plain
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.latex.statements import ORDERED
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import clauses
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.parameters import (
-    COMPARED,
     INHERITS,
     Frame,
     compares,
@@ -96,7 +96,7 @@ def _compared_in_text(paper: Paper, letter: str) -> bool:
     """Whether an assumption or the text around bounds the letter by more than its sign."""
     for sentence in (s for p in paper.passages if p.kind not in (*PROMISES, "proof") for s in p.formulas):
         for chain in sentence.chains():
-            compared = any(r.word in COMPARED for r in chain.relations) and not any(map(tree.is_zero, chain.members))
+            compared = any(r.word in ORDERED for r in chain.relations) and not any(map(tree.is_zero, chain.members))
             if compared and any(isinstance(m, tree.Letter) and m.name == letter for m in chain.members):
                 return True
     return False
@@ -112,7 +112,7 @@ def _bounded(sentence: Sentence, functions: Set[str]) -> str:
         not isinstance(left, tree.Letter)
         or left.name in functions
         or right is None
-        or chains[0].relations[0].word not in COMPARED
+        or chains[0].relations[0].word not in ORDERED
     ):
         return ""
     others = free_letters(right) - NUMBERS

@@ -14,9 +14,10 @@ from bilevel_verify.drafting.letters import plain
 from bilevel_verify.errors import BilevelVerifyError, LatexError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import read_latex
+from bilevel_verify.latex.statements import EQUATES, ORDERED
 from bilevel_verify.proofreading.joints.clauses import HOLE, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import ORDERS
-from bilevel_verify.proofreading.joints.parameters import COMPARED, Frame, frame_of, leans_on, numbers_used
+from bilevel_verify.proofreading.joints.parameters import Frame, frame_of, leans_on, numbers_used
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
@@ -33,7 +34,6 @@ ENTRY = re.compile(r"(?P<base>\w+)\[(?P<index>0|[a-z])\]")
 SPECIAL = re.compile(r"\b(?:when(?:ever)?|for|setting|if|with|at|case|taking|where)\s*\Z", re.I)
 ABOVE, ASIDE = re.compile(r"\\leq?(?![a-z])"), re.compile(r",?\s*\\q?quad\b|\\text")
 THEN = re.compile(r"\b[Tt]hen\b|\bwe have\b")
-ASSIGNS = {"==", ":=", "<-"}
 SUPPOSES = re.compile(r"\b(?:if|when(?:ever)?|for(?: all| any| every| each)?|with|provided(?: that)?|where)\s*\Z", re.I)
 
 
@@ -156,7 +156,7 @@ def _lines(passage: Passage) -> tuple[Sentence, ...]:
     if passage.kind != "algorithm":
         return ()
     words = [{r.word for c in s.chains() for r in c.relations} for s in passage.formulas]
-    first = next((n for n, found in enumerate(words) if found & ASSIGNS), len(words))
+    first = next((n for n, found in enumerate(words) if found & EQUATES), len(words))
     return passage.formulas[first:]
 
 
@@ -215,7 +215,7 @@ def relations_of(sentence: Sentence, listed: bool) -> Iterator[tree.Compare]:
             left, right = lettered(first), lettered(second)
             if listed and word != "in" and not isinstance(right, tree.Number):
                 continue
-            if word in (COMPARED if listed else (*COMPARED, "==")) and plain(left) and plain(right):
+            if word in (ORDERED if listed else (*ORDERED, "==")) and plain(left) and plain(right):
                 if not (tree.functions(left) | tree.functions(right)) & {*ORDERS}:
                     yield tree.Compare((left, right), (word,))
             elif word == "in" and isinstance(left, tree.Letter) and isinstance(right, tree.Tuple | tree.Call):

@@ -9,6 +9,7 @@ from dataclasses import fields
 from itertools import combinations
 
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.latex.statements import ORDERED
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
@@ -48,7 +49,7 @@ def twin_defects(paper: Paper) -> Iterator[Defect]:
 def _tests(paper: Paper) -> Iterator[Defect]:
     """A test of an algorithm that the text prints, too, with one number or end of a sum that is another one."""
     every = [(s, c) for s in paper.sentences for c in s.chains()
-             if len(c.members) == 2 and c.relations and c.relations[0].word in ("<", "<=", ">", ">=")]  # fmt: skip
+             if len(c.members) == 2 and c.relations and c.relations[0].word in ORDERED]  # fmt: skip
     lines = [(s, c) for s, c in every if s.read.formula.kind == "algorithm-line"]
     texts = [(s, c) for s, c in every if s.read.formula.kind != "algorithm-line"]
     for sentence, chain in lines:

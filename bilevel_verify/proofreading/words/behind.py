@@ -42,7 +42,7 @@ def _behind(paper: Paper, clause: Clause) -> Iterator[Defect]:
         cited = paper.numbered.get(number)
         if cited is None or cited.read.formula.n <= here.read.formula.n or cited.home == own.home:
             continue
-        if cited.unit.startswith("proof of") and cited.unit != own.unit and not cited.unit.endswith(own.home):
+        if cited.unit.startswith("proof of"):
             title = f"({number}) is used here, and is printed only later, in the {cited.unit.replace('-', ' ')}"
             yield Defect("citation", own.place, title, "wording", own.latex,
                          (f"({number}): {to_text_of(cited)}", f"the words: {said.replace(HOLE, '...')[-160:]}"),
