@@ -20,7 +20,7 @@ from bilevel_verify.manuscript.judging import judge
 from bilevel_verify.manuscript.proofs import deriving
 from bilevel_verify.manuscript.proofs import polynomials as p
 from bilevel_verify.manuscript.proofs.atoms import ANY, NONNEGATIVE, POSITIVE, Unreadable
-from bilevel_verify.manuscript.proofs.deriving import derive
+from bilevel_verify.manuscript.proofs.deriving import _Places, derive
 from bilevel_verify.manuscript.proofs.facts import Fact, atoms_of, facts_about
 from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.lines import grounded
@@ -222,6 +222,15 @@ def test_a_derivation_is_a_combination() -> None:
     assert derive(of("x - z", forms), facts, forms) is None
     assert derive(of("a - 1", forms), facts, forms) is not None
     assert derive(of("a - 3", forms), facts, forms) is None
+
+
+def test_columns_come_in_the_order_of_the_print_whatever_the_seed_of_hashes() -> None:
+    """Of a limited number of columns the first ones count: a set of names had them in another order in each process."""
+    names = [f"a{n}" for n in range(9)]
+    facts = [Fact({((name, 1),): 1}, name) for name in names]
+    target = tuple((name, 1) for name in names)
+    places = _Places(facts, Forms(lambda _: "scalar"))
+    assert [facts[place].source for place, _ in places.meeting(target, True)] == names
 
 
 def test_an_inequality_is_multiplied_by_what_is_not_negative_only() -> None:

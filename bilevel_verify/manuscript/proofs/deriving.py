@@ -84,8 +84,9 @@ class _Places:
 
     def meeting(self, target: Monomial, first: bool) -> Iterator[tuple[int, Monomial]]:
         """Facts and their monomials that may be multiplied into a target; the ``first`` need no common atom."""
-        atoms = frozenset(n for n, _ in target)
-        for name in (*atoms, "") if first else atoms:
+        names = [n for n, _ in target]  # in their order: of a limited number of columns the first count
+        atoms = frozenset(names)
+        for name in (*names, "") if first else names:
             for place, monomial, kept in self.by_atom.get(name, ()):
                 if kept <= atoms:
                     yield place, monomial
