@@ -22,6 +22,7 @@ from bilevel_verify.proofreading.instances.links import link_joints
 from bilevel_verify.proofreading.instances.narrow import narrow_joints
 from bilevel_verify.proofreading.joints.bases import base_joints
 from bilevel_verify.proofreading.joints.carrying import carried_joints
+from bilevel_verify.proofreading.joints.combined import combined_joints
 from bilevel_verify.proofreading.joints.distinctions import distinction_joints
 from bilevel_verify.proofreading.joints.epochs import epoch_joints
 from bilevel_verify.proofreading.joints.equalities import equality_joints
@@ -58,6 +59,7 @@ OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
     promised_order_joints, plausible_joints, spoken_joints, amount_joints, count_joints,
     contrary_joints, induction_joints, put_in_joints, worked_joints, part_joints, enumerated_joints, ranged_joints,
     column_joints, sampled_joints, item_joints, line_joints, recurrence_joints, in_place_joints,
+    combined_joints,
 )  # fmt: skip
 OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (
     parameter_joints, together_joints, special_joints, equality_joints, needed_joints,

@@ -20,7 +20,7 @@ from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
-INTO = re.compile(r"\b(?:into|in)\s+(?:equation |inequality )?\(?(\d+[a-z]?)\)?[^.\x01]{0,40}?\Z", re.I)
+INTO = re.compile(r"\b(?:into|in)\s+(?:equation |inequality )?\(?(\d+[a-z]?)\)?(?:[^.\x01]{0,40}?|\s+and\s+us\w+\s+\x01[^.\x01]{0,30})\Z", re.I)
 BY = re.compile(r"\b(?:into|in)\s+(?:equation |inequality )?\(?(\d+[a-z]?)\)?\s+by\s+\x01[^.\x01]{0,40}\Z", re.I)
 SQUARED = re.compile(r"\bsquaring (?:both sides of )?(?:equation |inequality )?\(?(\d+[a-z]?)\)?", re.I)
 TOGETHER = re.compile(r"\b(?:combining|putting together)\b", re.I)

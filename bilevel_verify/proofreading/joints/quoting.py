@@ -17,6 +17,7 @@ from bilevel_verify.proofreading.joints.carrying import (
     bounds_of,
     differs,
     is_size,
+    misnamed,
     shown,
     to_text_of,
 )
@@ -37,13 +38,16 @@ QUOTES = re.compile(
     re.I,
 )
 """The words between a citation and the formula that it is said to be; nothing else stands between them."""
-SAYS = re.compile(rf"{CITED}\s+(?:says|states|gives|shows|yields|implies|reads|is)(?: that)?\s*\Z", re.I)
+SAYS = re.compile(
+    rf"{CITED}\s+(?:(?:says|states|gives|shows|yields|implies|reads|is)(?: that)?"
+    r"|(?:says|states|means|shows|implies)\b[^.;:\x01]{0,60}\bwe have)\s*\Z",
+    re.I,
+)
 
 
 def quoted_joints(paper: Paper) -> Iterator[Judged]:
     """Every relation that stands right after a citation, as what is cited."""
     by_number, ties = paper.numbered, ties_of(paper)
-    promises = {p.id for p in paper.passages if p.kind in PROMISES}
     for clause in clauses(paper):
         for place, sentence in enumerate(clause.formulas):
             said = QUOTES.search(clause.before(place)) or SAYS.search(clause.before(place))
@@ -51,12 +55,22 @@ def quoted_joints(paper: Paper) -> Iterator[Judged]:
                 continue
             name, sources = _cited(paper, by_number, said["cited"], clause)
             if sources and sentence not in sources:
-                n = sentence.read.formula.n
-                numbers, own = _concluded(paper, clause, place)
-                homes = promises - own
-                stated = {k: s for k, s in by_number.items() if s.unit in homes and s.read.formula.n < n}
-                stated = {k: s for k, s in stated.items() if k not in numbers}
+                said_here = clause.before(place)[said.start() :]
+                alone = len(numbered_in(said_here)) + len(named_in(said_here)) == 1
+                stated = _stated(paper, clause, place, named=alone)
                 yield from _judged(paper, sentence, name, sources, stated, ties)
+
+
+def _stated(paper: Paper, clause: Clause, place: int, named: bool) -> dict[str, tuple[Sentence, ...]]:
+    """Statements (if ``named``), and numbered formulas of statements, before a formula that are not proved or named here."""
+    n = clause.formulas[place].read.formula.n
+    numbers, own = _concluded(paper, clause, place)
+    homes = {p.id for p in paper.passages if p.kind in PROMISES} - own
+    held = {f"({k})": (s,) for k, s in paper.numbered.items()
+            if s.unit in homes and s.read.formula.n < n and k not in numbers}  # fmt: skip
+    whole = {k: p.formulas for k, p in paper.stated.items() if p.id in homes and p.formulas
+             and p.formulas[-1].read.formula.n < n}  # fmt: skip
+    return held | whole if named else held
 
 
 def _cited(
@@ -76,10 +90,10 @@ def _judged(
     sentence: Sentence,
     name: str,
     sources: tuple[Sentence, ...],
-    stated: Mapping[str, Sentence],
+    stated: Mapping[str, tuple[Sentence, ...]],
     ties: Ties,
 ) -> Iterator[Judged]:
-    """One quotation; ``stated`` are the numbered formulas of statements that stand before it."""
+    """One quotation; ``stated`` is what statements say before it."""
     quoted = bounds_of(sentence)
     if not quoted:
         return
@@ -91,13 +105,13 @@ def _judged(
     if same is None:
         same, how = rearranged(quote, sources)
     if same is None:
-        others = (n for n in stated if stated[n] not in sources)
+        others = (k for k in stated if k != name and not {*stated[k]} & {*sources})
         other = next(
-            (n for n in others if _from(paper, quote, (stated[n],), ties)[0] or rearranged(quote, (stated[n],))[0]), ""
+            (k for k in others if _from(paper, quote, stated[k], ties)[0] or rearranged(quote, stated[k])[0]), ""
         )
-        why = f"the left side is not that of {name}" + (f"; it is that of ({other})" if other else "")
+        why = f"the left side is not that of {name}" + (f"; it is that of {other}" if other else "")
         alone = sentence.read.formula.kind != "display" and len(quoted) == 1
-        if other and alone:
+        if other and (alone or not other.startswith("(")):
             yield _wrong_place(sentence, name, other, stated[other], sources, joint)
             return
         yield Judged("citation", sentence.place, joint, "undecided", why)
@@ -255,17 +269,16 @@ def renamed(node: tree.Node, binding: Mapping[str, tree.Node]) -> tree.Node:
 
 
 def _wrong_place(
-    sentence: Sentence, name: str, other: str, there: Sentence, sources: tuple[Sentence, ...], joint: str
+    sentence: Sentence,
+    name: str,
+    other: str,
+    there: tuple[Sentence, ...],
+    sources: tuple[Sentence, ...],
+    joint: str,
 ) -> Judged:
-    how = f"{name} does not say it; ({other}) does"
-    evidence = (
-        *(f"{name}: {to_text_of(s)}" for s in sources),
-        f"({other}): {to_text_of(there)}",
-        f"here: {to_text_of(sentence)}",
-    )
-    title = f"{name} is cited for what ({other}) says"
-    defect = Defect("citation", sentence.place, title, "wording", sentence.latex, evidence, unit=sentence.unit)
-    return Judged("citation", sentence.place, joint, "refuted", how, defect)
+    how = f"{name} does not say it; {other} does"
+    relations = [*((name, s) for s in sources), *((other, s) for s in there), ("here", sentence)]
+    return misnamed(sentence, joint, f"{name} is cited for what {other} says", relations, how)
 
 
 def _stronger(

@@ -50,8 +50,8 @@ def _judged(paper: Paper, clause: Clause, place: int, sources: list[Sentence], p
     names = " + ".join(f"({s.read.formula.number})" for s in sources)
     joint = f"{to_text_of(printed)} as {names}"
     try:
-        want = added([_slack(bounds_of(s)[-1]) for s in sources])
-        results = [_slack(b) for b in bounds_of(printed)]
+        want = added([slack(bounds_of(s)[-1]) for s in sources])
+        results = [slack(b) for b in bounds_of(printed)]
         reason = _differs(want, results[-1])
     except (Formless, IndexError) as failure:
         yield Judged("citation", printed.place, joint, "undecided", str(failure) or "not read")
@@ -74,7 +74,7 @@ def _others(
     found = []
     for one, other in combinations(near[-NEAREST:], 2):
         try:
-            total = added([_slack(bounds_of(s)[-1]) for s in (one, other)])
+            total = added([slack(bounds_of(s)[-1]) for s in (one, other)])
         except (Formless, IndexError):
             continue
         found += [(one, other)] if total in results else []
@@ -90,7 +90,7 @@ def _wrong_place(
     return misnamed(printed, joint, title, [*relations, ("printed", printed)], f"it is {right}")
 
 
-def _slack(one: Bounded) -> Mapping[Monomial, Fraction]:
+def slack(one: Bounded) -> Mapping[Monomial, Fraction]:
     """The larger side less the smaller one."""
     sign = -1 if one.op in LOWER else 1
     sides = added([form_of(one.right).terms, {m: -c for m, c in form_of(one.left).terms.items()}])

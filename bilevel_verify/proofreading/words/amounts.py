@@ -15,17 +15,18 @@ from bilevel_verify.proofreading.joints.carrying import bounds_of, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import Form, Formless, Monomial, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.quoting import STATED
 from bilevel_verify.proofreading.source import PROMISES, Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
-BY = re.compile(r"(?:\A|[,;]\s*)\s*by\s+", re.I)
+BY = re.compile(rf"(?:(?:\A|[,;]\s*)\s*(?:by|from)\s+|\A\s*(?={STATED} \S+ (?:says|shows|states|tells|means)\b))", re.I)
 AMOUNT = re.compile(
     r"\b(?:at most|at least|no more than|(?:lowers|raises|decreases|increases)\s+(?:the )?(?:\w+ )?by)\s*\Z", re.I
 )
 
 
 def amount_joints(paper: Paper) -> Iterator[Judged]:
-    """Sentences of proofs that begin with ``By`` and end with an amount."""
+    """Sentences of proofs that begin with ``By``, ``From`` or ``Lemma 2 says``, with an amount behind it."""
     for clause in clauses(paper):
         lead = BY.search(clause.words)
         for place, formula in enumerate(clause.formulas if lead and clause.passage.kind == "proof" else ()):
@@ -56,7 +57,7 @@ def _judged(paper: Paper, clause: Clause, said: str, formula: Sentence, amount: 
         want = form_of(substitute(amount, values))
     except Formless:
         return
-    if not cited or want.order:
+    if not cited:
         return
     if any(_has(sources, want, values) for sources in cited.values()):
         yield Judged("citation", formula.place, joint, "holds")
@@ -93,11 +94,16 @@ def _values(clause: Clause) -> dict[str, tree.Node]:
 
 
 def _has(sources: tuple[Sentence, ...], want: Form, values: Mapping[str, tree.Node]) -> bool:
-    """Whether a right side, or one term of it, is an amount up to its sign."""
-    for bound in (b for s in sources for b in bounds_of(s)):
+    """Whether a right side, or one term of it, or a formula that is no relation, is an amount up to its sign."""
+    rights = [b.right for s in sources for b in bounds_of(s)]
+    rights += [c.members[0] for s in sources for c in s.chains() if not c.relations]
+    for right in rights:
         try:
-            got = form_of(substitute(bound.right, values)).terms
+            form = form_of(substitute(right, values))
         except Formless:
+            continue
+        got = form.terms
+        if form.order != want.order:
             continue
         if got == want.terms or (want.single is not None and _term(got, *want.single)):
             return True

@@ -8,14 +8,14 @@ relation before fits, so that the reader can compare both.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.bases import USED
-from bilevel_verify.proofreading.joints.carrying import to_text_of
+from bilevel_verify.proofreading.joints.attributed import Attributed, attributed
+from bilevel_verify.proofreading.joints.carrying import misnamed, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, numbered_in
-from bilevel_verify.proofreading.joints.forms import Formless, form_of
+from bilevel_verify.proofreading.joints.forms import Formless, Monomial, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.vocabulary import SCALAR_FUNCTIONS, VECTOR_FUNCTIONS
@@ -28,14 +28,15 @@ CONDITION = re.compile(rf"\bconditions? on\s*{HOLE}\s*in\s+{NUMBER}", re.I)
 GIVEN = re.compile(rf"{HOLE}\s*,?\s*according to\s+{NUMBER}", re.I)
 """``Compute g_t = G(x_t) according to (5)``: the relation is about that function."""
 KNOWN = SCALAR_FUNCTIONS | VECTOR_FUNCTIONS | {"sum", "prod", "norm_2", "dual_norm", "component", "O", "softO"}
-ORDER = ("<=", "<", ">=", ">", "==")
+OTHERWISE = re.compile(r"\b(?:definitions?|assum\w*|hypothes\w*|algorithm|lines?|conditions?|facts?|set)\b", re.I)
+"""Words of a step that speak of something beside what is cited."""
 
 
 def plausible_joints(paper: Paper) -> Iterator[Judged]:
     """Steps with a label, operations on a relation, conditions on a quantity: each against what it cites."""
     for clause in clauses(paper):
-        for said in USED.finditer(clause.words):
-            yield from _used(paper, clause, said)
+        for step in attributed(clause):
+            yield from _used(paper, step)
         for said in WORKED.finditer(clause.words):
             after = clause.formulas[clause.words[: said.end()].count(HOLE) :]
             shown = next((f for f in after if f.read.formula.kind == "display"), None)
@@ -82,52 +83,66 @@ def _defined(sentence: Sentence) -> set[str]:
     return {first.function for first in firsts if isinstance(first, tree.Call)}
 
 
-def _used(paper: Paper, clause: Clause, said: re.Match[str]) -> Iterator[Judged]:
-    """What a step with a label brings in, against the relation that it uses."""
-    cited = paper.numbered.get(said[1])
-    place = clause.words[: said.end()].count(HOLE) - 1
-    before = clause.formulas[: clause.words[: said.start()].count(HOLE)]
-    shown = [f for f in before if f.read.formula.kind == "display"][-1:]
-    if cited is None or not shown or cited in shown or not said[0].endswith(HOLE):
+def _used(paper: Paper, step: Attributed) -> Iterator[Judged]:
+    """What a step takes away and what it brings in, against each relation and statement on which it is said to rest."""
+    cited = {f"({k})": (paper.numbered[k],) for k in step.numbers if k in paper.numbered}
+    cited |= {k: paper.stated[k].formulas for k in step.names if k in paper.stated}
+    gone, new = _changed(step.left, step.right)
+    if OTHERWISE.search(step.words) or any(step.printed in held for held in cited.values()):
         return
-    label = clause.formulas[place].latex
-    for chain in shown[0].chains():
-        for left, relation, right in chain.links():
-            if relation.word in ORDER and relation.label and f"{{{relation.label}}}" in label:
-                yield from _brought(paper, shown[0], left, right, cited, said[1], clause)
+    for name, held in cited.items():
+        rest = _names_of([s for k, others in cited.items() if k != name for s in others] + [*step.formulas])
+        wanted, mine = (gone | new) - rest, _names_of(held)
+        if not wanted or not any(s.read.statements for s in held):
+            continue
+        joint = f"{', '.join(sorted(wanted))} in the step that uses {name}"
+        lost = wanted - mine if name.startswith("(") else (wanted & _functions_of(paper)) - mine
+        other = _that_has(paper, step, wanted, cited) if lost else None
+        alone = len(cited) == 1 and not step.formulas and name.startswith("(")
+        if other is None or not (not wanted & mine or alone):
+            found = ("holds", "") if not lost else ("undecided", "no other relation has all of it")
+            yield Judged("citation", step.printed.place, joint, *found)
+            continue
+        meant, there = other
+        title = f"{name} is cited for a step about {', '.join(sorted(lost))}, which it does not have; {meant} has"
+        evidence = [(name, held[0]), (meant, there), ("the step", step.printed)]
+        yield misnamed(step.printed, joint, title, evidence)
 
 
-def _brought(
-    paper: Paper, shown: Sentence, left: tree.Node, right: tree.Node, cited: Sentence, number: str, clause: Clause
-) -> Iterator[Judged]:
-    new = _symbols(right) - _symbols(left)
-    gone = _gone(left, right)
-    if not new or not gone:
-        return
-    joint = f"{', '.join(sorted(new))} in the step that uses ({number})"
-    mine = _of(cited)
-    if new & mine:
-        found = ("holds", "") if new <= mine else ("undecided", "it has part of them")
-        yield Judged("citation", shown.place, joint, *found)
-        return
-    other = _other(paper, shown, cited, clause, lambda s: new <= _of(s) and bool(gone & _of(s)))
-    if other is None:
-        yield Judged("citation", shown.place, joint, "undecided", "no numbered relation has them")
-        return
-    meant = other.read.formula.number
-    brought = ", ".join(sorted(new))
-    title = f"({number}) is cited for a step that brings in {brought}; ({number}) has none of it, ({meant}) has"
-    yield _refuted(shown, cited, other, number, title, joint)
-
-
-def _gone(left: tree.Node, right: tree.Node) -> set[str]:
-    """Names in the terms that stand on the left side alone."""
+def _changed(left: tree.Node, right: tree.Node) -> tuple[set[str], set[str]]:
+    """Names that stand on the left side alone, and on the right side alone, in the terms that differ."""
     try:
         one, other = form_of(left).terms, form_of(right).terms
     except Formless:
-        return set()
-    words = " ".join(name for monomial in one if monomial not in other for name, _ in monomial)
-    return set(re.findall(r"[A-Za-z]\w*", words)) - KNOWN
+        return _symbols(left) - _symbols(right), _symbols(right) - _symbols(left)
+    gone = _words_of(m for m in one if m not in other)
+    new = _words_of(m for m in other if m not in one)
+    return (gone - _symbols(right)) & _symbols(left), (new - _symbols(left)) & _symbols(right)
+
+
+def _words_of(monomials: Iterable[Monomial]) -> set[str]:
+    return set(re.findall(r"[A-Za-z]\w*", " ".join(name for m in monomials for name, _ in m))) - KNOWN
+
+
+def _names_of(sentences: Iterable[Sentence]) -> set[str]:
+    return set().union(*(_of(s) for s in sentences), set())
+
+
+def _that_has(
+    paper: Paper, step: Attributed, wanted: set[str], cited: Mapping[str, object]
+) -> tuple[str, Sentence] | None:
+    """The last relation or statement before a step that is not cited for it and has all that changes in it."""
+    n, unit = step.printed.read.formula.n, step.printed.unit
+    held = {f"({k})": (s,) for k, s in paper.before(step.printed).items()
+            if not s.unit.startswith("proof of") or s.unit == unit}  # fmt: skip
+    held |= {k: p.formulas for k, p in paper.stated.items() if p.formulas and p.formulas[0].read.formula.n < n
+             and p.id != step.printed.read.formula.statement}  # fmt: skip
+    fits = [(k, s[0]) for k, s in held.items() if k not in cited and wanted <= _names_of(s)]
+    return fits[-1] if fits else None
+
+
+def _functions_of(paper: Paper) -> set[str]:
+    return {p.function for p in paper.parts if isinstance(p, tree.Call)} - KNOWN
 
 
 def _functions(paper: Paper, shown: Sentence, cited: Sentence, number: str, clause: Clause) -> Iterator[Judged]:

@@ -41,7 +41,6 @@ def premise_defects(paper: Paper) -> Iterator[Defect]:
     makers = {f.read.formula.number: c for c in clauses(paper) for f in c.formulas if c.passage.kind == "proof"}
     for clause in clauses(paper):
         if clause.passage.kind == "proof":
-            yield from _ahead(paper, clause)
             yield from _named_again(paper, clause)
             if id(clause.passage) in proofs:
                 yield from _other_case(paper, clause, proofs[id(clause.passage)])
@@ -62,24 +61,6 @@ def _plainly_of(paper: Paper) -> Iterator[tuple[int, str]]:
         if passage.kind == "proof" and passage.of in paper.stated and behind:
             yield id(passage), passage.of
         before = passage
-
-
-def _ahead(paper: Paper, clause: Clause) -> Iterator[Defect]:
-    """A premise of a step that is the result itself, or stands behind it in the same proof."""
-    if LATER.search(clause.words):
-        return
-    for said in PREMISE.finditer(clause.words):
-        after = clause.formulas[clause.words[: said.end()].count(HOLE) :]
-        shown = next((f for f in after if f.read.formula.kind == "display"), None)
-        for number in dict.fromkeys(n for n in said.groups() if n):
-            cited = paper.numbered.get(number)
-            if cited is None or shown is None or cited.unit != shown.unit:
-                continue
-            if cited.read.formula.n >= shown.read.formula.n:
-                where = "is what the step gives" if cited is shown else "stands behind the step in the same proof"
-                yield _defect(
-                    clause, f"({number}) is used for a step, and it {where}", _shown(number, cited, shown), shown.latex
-                )
 
 
 def _other_case(paper: Paper, clause: Clause, home: str) -> Iterator[Defect]:

@@ -130,13 +130,18 @@ def _own_goal(paper: Paper, clause: Clause, home: Passage) -> Iterator[Defect]:
 
 def _is_supposed(home: Passage) -> bool:
     """Whether a statement supposes or names what it displays: ``let eta satisfy``, ``the function phi = f + h is``."""
-    for clause in clauses_of(home):
-        for place, formula in enumerate(clause.formulas):
-            if formula.read.formula.kind == "display":
-                defines = any(r.word == ":=" for chain in formula.chains() for r in chain.relations)
-                if defines or SUPPOSED.search(clause.before(place)) or NAMES.search(clause.before(place)):
-                    return True
-    return False
+    return any(
+        formula.read.formula.kind == "display" and supposes(clause, place)
+        for clause in clauses_of(home)
+        for place, formula in enumerate(clause.formulas)
+    )
+
+
+def supposes(clause: Clause, place: int) -> bool:
+    """Whether a sentence of a statement supposes or names one of its formulas, and does not claim it."""
+    said = clause.before(place)
+    defines = any(r.word == ":=" for chain in clause.formulas[place].chains() for r in chain.relations)
+    return defines or SUPPOSED.search(said) is not None or NAMES.search(said) is not None
 
 
 def _is_stated(paper: Paper, sentence: Sentence) -> bool:
