@@ -41,9 +41,11 @@ from bilevel_verify.proofreading.promises.quantified import quantified_defects
 from bilevel_verify.proofreading.promises.twins import twin_defects
 from bilevel_verify.proofreading.script import script_of
 from bilevel_verify.proofreading.source import Paper, paper_of_card, paper_of_draft
+from bilevel_verify.proofreading.words.about import about_defects
 from bilevel_verify.proofreading.words.behind import behind_defects
 from bilevel_verify.proofreading.words.headings import heading_defects
 from bilevel_verify.proofreading.words.premises import premise_defects
+from bilevel_verify.proofreading.words.roles import role_defects
 from bilevel_verify.proofreading.words.sources import source_defects
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
     citation_defects, case_defects, total_defects, nearly_equal_defects, twin_defects, idle_defects,
     remainder_defects, scale_defects, premise_defects, source_defects,
     introduction_defects, identity_defects, heading_defects,
-    behind_defects, odd_term_defects,
+    behind_defects, odd_term_defects, about_defects, role_defects,
 )  # fmt: skip
 
 

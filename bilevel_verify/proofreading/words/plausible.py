@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.following.reaching import reach
 from bilevel_verify.proofreading.joints.attributed import Attributed, attributed
 from bilevel_verify.proofreading.joints.carrying import misnamed, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, numbered_in
@@ -152,7 +153,7 @@ def _functions(paper: Paper, shown: Sentence, cited: Sentence, number: str, clau
         return
     needed = {name for name in tree.functions(chain.members[0]) - KNOWN if not name.startswith(("grad_", "hess_"))}
     joint = f"{', '.join(sorted(needed))} in what comes out of ({number})"
-    if not needed or needed <= _of(cited):
+    if not needed or needed <= _of(cited) | reach(paper, cited.nodes()):
         if needed:
             yield Judged("citation", shown.place, joint, "holds")
         return

@@ -56,19 +56,19 @@ def role_defects(paper: Paper) -> Iterator[Defect]:
 def _definitions(paper: Paper, clause: Clause) -> Iterator[Defect]:
     """A letter that is said to be defined in a relation stands alone on the left side of one of those that are named."""
     for said in DEFINED.finditer(clause.words):
-        behind = said["number"] is not None
         place = clause.words[: said.end()].count(HOLE) - 1
         numbers = re.findall(r"\d+[a-z]?", f"{said['number'] or said['first']} {said['more'] or said['rest'] or ''}")
-        name = _one_name(clause.formulas[place])
+        formula = clause.formulas[place]
+        name = _one_name(formula)
         named = [paper.numbered[n] for n in numbers if n in paper.numbered]
-        homes = [k for k, s in paper.numbered.items() if name and _defines(s, name)]
+        raw = formula.latex.strip()
+        homes = [k for k, s in paper.numbered.items() if name and (_defines(s, name) or _begins(s, raw))]
         if not homes or len(named) < len(numbers) or any(s.read.formula.number in homes for s in named):
             continue
-        if any(name in s.names() or name in _calls(s) or _raw(clause.formulas[place]) in s.latex for s in named):
+        if any(name in s.names() or name in _calls(s) or raw in s.latex for s in named):
             continue
-        how = "definition of" if behind else "defined in"
-        title = f"({numbers[0]}) is named as the place where {name} is defined, and has no {name}; ({homes[0]}) defines it"
-        yield _defect(clause, title, [numbers[0], homes[0]], paper, how)
+        title = f"({numbers[0]}) is named as what defines {name}, and has no {name}; ({homes[0]}) defines it"
+        yield _defect(clause, title, [numbers[0], homes[0]], paper, said[0])
 
 
 def _one_name(formula: Sentence) -> str:
@@ -78,10 +78,6 @@ def _one_name(formula: Sentence) -> str:
         return ""
     node = nodes[0]
     return node.function if isinstance(node, tree.Call) else tree.name_of(node)
-
-
-def _raw(formula: Sentence) -> str:
-    return formula.latex.strip()
 
 
 def _calls(sentence: Sentence) -> set[str]:
@@ -95,6 +91,12 @@ def _defines(sentence: Sentence, name: str) -> bool:
             if relation.word in EQUATES and found == name:
                 return True
     return False
+
+
+def _begins(sentence: Sentence, raw: str) -> bool:
+    """Whether a relation that was not read begins with a letter as it is printed, and a sign of equality."""
+    shown = re.sub(r"\\begin\{\w+\*?\}|[&\s]", "", sentence.latex)
+    return not sentence.read.statements and re.match(re.escape(re.sub(r"\s", "", raw)) + ":?=", shown) is not None
 
 
 def _kinds(paper: Paper, clause: Clause) -> Iterator[Defect]:
@@ -138,8 +140,8 @@ def _terms(paper: Paper, clause: Clause) -> Iterator[Defect]:
         if said is None or cited is None or cited is printed or not bounds or not cited.read.statements:
             continue
         left = bounds[0].left
-        ahead = [k for k, s in paper.before(printed).items() if s is not cited and s.unit == cited.unit or s.unit == printed.unit]
-        others = [k for k in ahead if k != said["number"] and _has(paper.numbered[k], left)]
+        near = {k: s for k, s in paper.before(printed).items() if s.unit in (cited.unit, printed.unit)}
+        others = [k for k, s in near.items() if k != said["number"] and _has(s, left)]
         if others and not _has(cited, left):
             title = f"what is bounded here is no term of ({said['number']}); it is one of ({others[-1]})"
             yield _defect(clause, title, [said["number"], others[-1]], paper, said[0])

@@ -152,9 +152,10 @@ def _homes(paper: Paper, clause: Clause) -> Iterator[Defect]:
     """``(1) from Lemma 2``: it stands in Lemma 2; ``(1) and Lemma 2``: it does not."""
     for said in HOME.finditer(clause.words):
         cited, name = paper.numbered.get(said[1]), f"{said['kind']} {said['item']}"
-        named = paper.stated.get(name)
+        alike = [p for p in paper.passages if p.name == name and p.kind not in ("proof", "text", "algorithm")]
+        named = alike[0] if len(alike) == 1 else None
         statement = cited.read.formula.statement if cited is not None else ""
-        if named is None or cited is None or not statement:
+        if named is None or cited is None or not (statement or any(f.read.formula.number for f in named.formulas)):
             continue
         shown = [s for s in named.formulas if s.read.formula.kind == "display"]
         if said["how"] == "and":
