@@ -15,8 +15,21 @@ TEXTS = {name: path.read_text(encoding="utf-8") for name, path in HABITS.items()
 CALLS, ONE_VARIABLE, MADE = "calls-of-components.tex", "calls-in-one-variable.tex", "made-in-words.tex"
 NUMBERS, BLOCKS, TWO_STEPS = "numbers-of-things.tex", "components-and-blocks.tex", "gradients-of-two-steps.tex"
 SIGN, GIVES, LISTS, SUMMED = "standing-sign.tex", "gives-which-is.tex", "given-in-lists.tex", "summed-up.tex"
+CALLED, ONE_KIND = "what-relations-are-called.md", "statements-of-one-kind.md"
 LEAST, TERM = "minimum-of-a-quadratic.tex", "term-throughout.tex"
 SLIPS = [
+    (CALLED, "solution of (1)", "solution of (3)", "(3) is called a problem, and is none"),
+    (CALLED, "update rule in (3)", "update rule in (1)", "(1) is called an update, and is none"),
+    (CALLED, "claim in (7)", "claim in (10)", "(10) is called a claim in the proof of Lemma 1"),
+    (CALLED, "uses the stopping condition (4)", "uses the stopping condition (6)", "called the stopping condition here"),
+    (CALLED, "Phi_k$ in (5)", "Phi_k$ in (4)", "(4) is named as what defines Phi, and has no Phi"),
+    (CALLED, "we use (2) in", "we use (3) in", "(3) is cited for a step about L, which it does not have"),
+    (CALLED, r"(3) in $\overset{(b)}", r"(2) in $\overset{(b)}", "(2) is cited for a step about eta"),
+    (CALLED, "Multiplying (6) by", "Multiplying (8) by", "(8) does not give this with the factors that are named"),
+    (CALLED, "Adding (6) and", "Adding (12) and", "(12) is used here, and is printed only later, in the proof of theorem"),
+    (CALLED, "From Lemma 3 we", "From Lemma 1 we", "which it does not have; Lemma 3 has"),
+    (ONE_KIND, r"**Lemma 3.** Let $\eta\le\frac1L$. Then for", "**Lemma 3.** For", "Lemma 3 supposes nothing of eta"),
+    (ONE_KIND, r"x_k-\eta\nabla f(x_k)$", r"x_k+\eta\nabla f(x_k)$", "the step goes along the gradient"),
     (LEAST, r"=f(x)-\frac{1}{2\mu}", r"=f(x)+\frac{1}{2\mu}", "with -(1/(2*mu)*norm(grad_f(x))**2)"),
     (LEAST, r"=f(x)-\frac{1}{2\mu}", r"=f(x)-\frac{1}{\mu}", "the step does not hold as printed"),
     (LEAST, r"x_{k+1}\rangle+\mu", r"x_{k+1}\rangle-\mu", "the step does not hold as printed"),
@@ -115,7 +128,7 @@ FRAME = r"""\begin{algorithm}\begin{algorithmic}[1]
 
 
 def test_the_texts_are_there() -> None:
-    assert len(HABITS) == 67
+    assert len(HABITS) == 69
 
 
 @pytest.mark.parametrize("name", HABITS)

@@ -17,6 +17,7 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.latex.grammar.derivatives import split_name
 from bilevel_verify.proofreading.algorithms.reading import BREAKS, SLIP, Algorithm
 from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.clauses import clauses
 from bilevel_verify.proofreading.names.ends import linear_form
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import Paper, Sentence
@@ -171,6 +172,7 @@ def _steps(paper: Paper) -> Iterator[Defect]:
     for step in ups:
         others = [s for s in gradients if s is not step and s.function == step.function]
         alone = not CLIMBS.search(words) and len(ups) == 1 and (len(gradients) > 1 or FALLS.search(words) is not None)
+        alone = alone or (not others and _falls(paper, step.sentence.unit))
         if alone or (others and all(s.sign < 0 for s in others)):
             other = next((s for s in [*others, *gradients] if s.sign < 0), None)
             against = "the text minimises" if other is None else f"{other.sentence.place} goes against it"
@@ -178,6 +180,13 @@ def _steps(paper: Paper) -> Iterator[Defect]:
     for step in found:
         if not step.function and step.sign < 0 and PUSHES.search(words):
             yield _told(step, f"the momentum {to_text(step.term)} points back to the point before")
+
+
+def _falls(paper: Paper, unit: str) -> bool:
+    """Whether the sentences that name an algorithm speak of minimising, and none of them of anything else."""
+    names = {p.name for p in paper.passages if p.id == unit and p.kind == "algorithm" and p.name}
+    said = [c.words for c in clauses(paper) for name in names if re.search(rf"\b{re.escape(name)}(?![\w.]*\d)", c.words)]
+    return any(FALLS.search(words) for words in said) and not any(CLIMBS.search(words) for words in said)
 
 
 def _tries(step: _Step, other: _Step) -> bool:
