@@ -63,16 +63,17 @@ class Forms(Atoms):
         if isinstance(node, tree.Number | tree.Letter):
             return p.number(node.value) if isinstance(node, tree.Number) else self._letter(node.name)
         place = node, self.depth
-        if place not in self.read:
+        found = self.read.get(place)
+        if found is None:
             before, self.needs = self.needs, {}
             try:
-                self.read[place] = self._compound(node), self.needs
+                found = self.read[place] = self._compound(node), self.needs
             finally:
                 own, self.needs = self.needs, before
                 self.join(own)
-        else:
-            self.join(self.read[place][1])
-        return self.read[place][0]
+        elif found[1]:
+            self.join(found[1])
+        return found[0]
 
     def _compound(self, node: tree.Node) -> Polynomial:
         match node:
