@@ -61,7 +61,7 @@ class Forms(Atoms):
         Unreadable : what is no number, or has no form here.
         """
         if isinstance(node, tree.Number | tree.Letter):
-            return p.number(node.value) if isinstance(node, tree.Number) else self._letter(node.name)
+            return p.number(node.value) if isinstance(node, tree.Number) else self._letter(node)
         place = node, self.depth
         found = self.read.get(place)
         if found is None:
@@ -101,8 +101,9 @@ class Forms(Atoms):
                 return self._call(node)
         raise Unreadable(f"no number: {to_text(node)[:60]}")
 
-    def _letter(self, name: str) -> Polynomial:
-        if name in ("oo", "_", "dots") or self.kind(tree.Letter(name)) in (*ARRAYS, "set"):
+    def _letter(self, node: tree.Letter) -> Polynomial:
+        name = node.name
+        if name in ("oo", "_", "dots") or self.kind(node) in (*ARRAYS, "set"):
             raise Unreadable(f"{name} is no number")
         sign = POSITIVE if name in ("pi", "E") else self.range_sign(name)
         return self.named(name, sign, frozenset({name}))

@@ -127,7 +127,7 @@ def raised(value: Rational, monomial: Monomial, exponent: Rational) -> Polynomia
     """A term to a power; None where its number is negative under a root, or too large to take apart."""
     if exponent.denominator == 1:
         factor, powers = merged((n, e * exponent) for n, e in monomial)
-        return {powers: plain(Fraction(value) ** int(exponent) * factor)}
+        return {powers: plain(factor if value == 1 else Fraction(value) ** int(exponent) * factor)}
     if value <= 0:
         return None
     roots: list[tuple[str, Rational]] = []
