@@ -70,8 +70,7 @@ class Atoms:
         signs = [self.sign(m) if v.numerator > 0 else ANY for m, v in one.items()]
         if ANY not in signs:
             return POSITIVE if POSITIVE in signs else NONNEGATIVE
-        low: p.Rational = 0
-        strict = False
+        low, strict = Fraction(0), False
         for monomial, value in one.items():
             end = self._end(monomial, value)
             if end is None:

@@ -37,11 +37,6 @@ class Derivation:
         """What was used, in order, each once."""
         return tuple(dict.fromkeys(fact.source for fact, _, _ in self.used))
 
-    @property
-    def facts(self) -> tuple[Fact, ...]:
-        """The facts that were used, each once."""
-        return tuple({id(f): f for f, _, _ in self.used}.values())
-
 
 class _Column(NamedTuple):
     """A fact times a term; ``free`` if it may be subtracted, too. A tuple, as many are made."""
@@ -52,7 +47,6 @@ class _Column(NamedTuple):
     free: bool
 
 
-NOT_ASKED = "not asked"
 MOST_KEPT = 100
 _DERIVED: dict[object, Derivation | None] = {}
 """The last questions: what is cited is left out and put back, and of the facts that are near none need change."""
@@ -66,9 +60,8 @@ def derive(
         return Derivation(())
     held = [tuple(one.items()) for one in (goal, *(fact.value for fact in facts))]
     signs = tuple(forms.signs.get(name) for name in dict.fromkeys(n for one in held for m, _ in one for n, _ in m))
-    rest = [(fact.source, fact.equal, fact.strict, fact.cost) for fact in facts]
-    asked = tuple(held), tuple(rest), signs, strict, most
-    found = _DERIVED.get(asked, NOT_ASKED)
+    asked = tuple(held), tuple((f.source, f.equal, f.strict, f.cost) for f in facts), signs, strict, most
+    found = _DERIVED.get(asked, "not asked")
     if isinstance(found, str):
         if len(_DERIVED) >= MOST_KEPT:
             del _DERIVED[next(iter(_DERIVED))]

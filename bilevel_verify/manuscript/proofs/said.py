@@ -14,7 +14,7 @@ A result of the paper itself has ``cites``, the number of the formula that state
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product, starmap
@@ -101,14 +101,12 @@ def instances(rule: Rule, pool: Pool, forms: Forms) -> Iterator[Relation]:
                 values[name][value] = None
     calls = [a for a in anchors if isinstance(a, tree.Call)]
     asked = [relation.left] if relation.op == "==" and _is_anchor(relation.left) else calls or anchors[:1]
-    allowed = _allowing(rule, forms)
+    allowed = cache(lambda name, value: _allowed(name, value, rule, forms))  # once for a letter and a value
     for count, choice in enumerate(product(*values.values())):
         if count >= MOST_INSTANCES:
             return
         bound = tuple(zip(values, choice))
-        if not all(starmap(allowed, bound)):
-            continue
-        if all(_put(a, bound) in pool.nodes for a in asked):
+        if all(starmap(allowed, bound)) and all(_put(a, bound) in pool.nodes for a in asked):
             yield Relation(_put(relation.left, bound), relation.op, _put(relation.right, bound))
 
 
@@ -130,10 +128,8 @@ def entry_sign(rules: list[Rule], node: tree.Index, forms: Forms) -> str:
         if bound is None or (right.value > 0 if op == "<" else right.value < 0):
             continue
         if all(_allowed(name, value, rule, forms) for name, value in bound):
-            if op == "<":
-                return NEGATIVE
-            if op == ">" or right.value > 0:
-                return POSITIVE
+            if op in ("<", ">") or right.value > 0:
+                return NEGATIVE if op == "<" else POSITIVE
             found = NONNEGATIVE
     return found
 
@@ -214,11 +210,6 @@ def _shifted(pattern: tree.Node, node: tree.Node, free: frozenset[str], bound: d
         case tree.Add(terms=(tree.Letter(name=n) as letter, tree.Negate(operand=tree.Number() as less))) if n in free:
             return _matches(letter, _index(tree.Add((node, less))), free, bound)
     return _matches(pattern, _index(node), free, bound)
-
-
-def _allowing(rule: Rule, forms: Forms) -> Callable[[str, tree.Node], bool]:
-    """:func:`_allowed`, asked once for a letter and a value."""
-    return cache(lambda name, value: _allowed(name, value, rule, forms))
 
 
 def _allowed(name: str, value: tree.Node, rule: Rule, forms: Forms) -> bool:
