@@ -39,7 +39,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """The loop of a contributor, ``-m fast``, reads only the files in which that mark stands."""
     if config.option.markexpr != LOOP or collection_path.suffix != ".py":
         return None
-    return "fast" not in collection_path.read_text(encoding="utf-8") or None
+    return "mark.fast" not in collection_path.read_text(encoding="utf-8") or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

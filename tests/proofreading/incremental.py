@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import pytest
 from once import once
@@ -24,6 +25,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.opaque import kind_in
+from bilevel_verify.manuscript.proofs.deriving import _DERIVED
 from bilevel_verify.manuscript.proofs.question import Known
 from bilevel_verify.manuscript.proofs.said import Rule
 from bilevel_verify.proofreading import Defect, proofread_draft, report
@@ -39,6 +41,8 @@ Value = TypeVar("Value")
 Told = tuple[str, str, str]
 REMEMBERED: dict[Hashable, object] = {}
 NOTATIONS: dict[int, tuple[Notation, str]] = {}
+KINDS: WeakKeyDictionary[Callable[[tree.Node], str], dict[tree.Node, tuple[str, ...]]] = WeakKeyDictionary()
+"""What the kinds of a scene, while it is read, say of the parts of formulas."""
 MODES: list[bool] = []
 """Whether what is remembered is used, in the blocks of ``remembering`` that are open."""
 FOLDERS: list[pytest.TempPathFactory] = []
@@ -126,6 +130,14 @@ class _Step(nearly.Step):
         return self.told[changed, left]
 
 
+def _told(kind: Callable[[tree.Node], str], node: tree.Node) -> tuple[str, ...]:
+    """What is said of the parts of a formula, in their order; the formula itself stands beside it in the key."""
+    mine = KINDS.setdefault(kind, {})
+    if node not in mine:
+        mine[node] = tuple(kind(part) for part in node.walk())
+    return mine[node]
+
+
 def _follows(original: Callable[..., object]) -> Callable[..., object]:
     @wraps(original)
     def derived(
@@ -138,7 +150,7 @@ def _follows(original: Callable[..., object]) -> Callable[..., object]:
     ) -> object:
         held = [relation.left, relation.right, *nodes, *known.where, *known.formulas.values(),
                 *(side for rule in given for side in (rule.relation.left, rule.relation.right))]  # fmt: skip
-        kinds = tuple((part, kind(part)) for part in dict.fromkeys(p for node in held for p in node.walk()))
+        kinds = tuple(_told(kind, node) for node in held)
         key = ("follows", indices, tuple(known.formulas.items()), tuple(known.domains.items()), known.where,
                tuple(given), nodes, relation, kinds)  # fmt: skip
         return _kept(key, lambda: original(kind, indices, known, given, nodes, relation))
@@ -199,6 +211,7 @@ def right(name: str, text: str) -> frozenset[Told]:
     def worked_out() -> tuple[dict[Hashable, object], frozenset[Told]]:
         before = dict(REMEMBERED)
         REMEMBERED.clear()
+        _DERIVED.clear()
         with remembering(used=False):
             found = frozenset(told(text, name))
         made = {k: v for k, v in REMEMBERED.items() if k[0] in SHARED}  # type: ignore[index]

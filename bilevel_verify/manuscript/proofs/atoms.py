@@ -48,9 +48,10 @@ class Atoms:
 
     def sign(self, monomial: Monomial) -> str:
         """The sign of a product of powers, from those of its atoms."""
-        if monomial not in self._told:
-            self._told[monomial] = self._sign(monomial)
-        return self._told[monomial]
+        found = self._told.get(monomial)
+        if found is None:
+            found = self._told[monomial] = self._sign(monomial)
+        return found
 
     def _sign(self, monomial: Monomial) -> str:
         found = POSITIVE
@@ -66,7 +67,7 @@ class Atoms:
 
     def polynomial_sign(self, one: Polynomial) -> str:
         """The sign of a sum none of whose terms can be negative, or whose letters have numbers as ends."""
-        signs = [self.sign(m) if v > 0 else ANY for m, v in one.items()]
+        signs = [self.sign(m) if v.numerator > 0 else ANY for m, v in one.items()]
         if ANY not in signs:
             return POSITIVE if POSITIVE in signs else NONNEGATIVE
         low, strict = Fraction(0), False
@@ -85,7 +86,7 @@ class Atoms:
         if len(monomial) == 1 and exponent < 0 and value < 0 and self._from_one(domain):
             return value, not (domain is not None and (domain.lower_closed or domain.kind == "integers"))
         if len(monomial) > 1 or exponent != 1 or domain is None:
-            return (Fraction(0), False) if value > 0 and self.sign(monomial) != ANY else None
+            return (0, False) if value > 0 and self.sign(monomial) != ANY else None
         end, closed = (
             (domain.lower, domain.lower_closed or domain.kind == "integers")
             if value > 0

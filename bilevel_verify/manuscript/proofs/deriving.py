@@ -37,11 +37,6 @@ class Derivation:
         """What was used, in order, each once."""
         return tuple(dict.fromkeys(fact.source for fact, _, _ in self.used))
 
-    @property
-    def facts(self) -> tuple[Fact, ...]:
-        """The facts that were used, each once."""
-        return tuple({id(f): f for f, _, _ in self.used}.values())
-
 
 class _Column(NamedTuple):
     """A fact times a term; ``free`` if it may be subtracted, too. A tuple, as many are made."""
@@ -52,12 +47,29 @@ class _Column(NamedTuple):
     free: bool
 
 
+MOST_KEPT = 100
+_DERIVED: dict[object, Derivation | None] = {}
+"""The last questions: what is cited is left out and put back, and of the facts that are near none need change."""
+
+
 def derive(
     goal: Polynomial, facts: Sequence[Fact], forms: Forms, strict: bool = False, most: int = MOST_COLUMNS
 ) -> Derivation | None:
     """``goal >= 0`` (``> 0``) from facts; None where no combination of at most ``most`` columns was found."""
     if not goal and not strict:
         return Derivation(())
+    held = [tuple(one.items()) for one in (goal, *(fact.value for fact in facts))]
+    signs = tuple(forms.signs.get(name) for name in dict.fromkeys(n for one in held for m, _ in one for n, _ in m))
+    asked = tuple(held), tuple((f.source, f.equal, f.strict, f.cost) for f in facts), signs, strict, most
+    found = _DERIVED.get(asked, "not asked")
+    if isinstance(found, str):
+        if len(_DERIVED) >= MOST_KEPT:
+            del _DERIVED[next(iter(_DERIVED))]
+        found = _DERIVED[asked] = _derived(goal, facts, forms, strict, most)
+    return found
+
+
+def _derived(goal: Polynomial, facts: Sequence[Fact], forms: Forms, strict: bool, most: int) -> Derivation | None:
     before = -1
     for rounds in ROUNDS:
         columns = _columns(goal, facts, forms, rounds, most)

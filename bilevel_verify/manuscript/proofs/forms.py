@@ -61,18 +61,19 @@ class Forms(Atoms):
         Unreadable : what is no number, or has no form here.
         """
         if isinstance(node, tree.Number | tree.Letter):
-            return p.number(node.value) if isinstance(node, tree.Number) else self._letter(node.name)
+            return p.number(node.value) if isinstance(node, tree.Number) else self._letter(node)
         place = node, self.depth
-        if place not in self.read:
+        found = self.read.get(place)
+        if found is None:
             before, self.needs = self.needs, {}
             try:
-                self.read[place] = self._compound(node), self.needs
+                found = self.read[place] = self._compound(node), self.needs
             finally:
                 own, self.needs = self.needs, before
                 self.join(own)
-        else:
-            self.join(self.read[place][1])
-        return self.read[place][0]
+        elif found[1]:
+            self.join(found[1])
+        return found[0]
 
     def _compound(self, node: tree.Node) -> Polynomial:
         match node:
@@ -100,8 +101,9 @@ class Forms(Atoms):
                 return self._call(node)
         raise Unreadable(f"no number: {to_text(node)[:60]}")
 
-    def _letter(self, name: str) -> Polynomial:
-        if name in ("oo", "_", "dots") or self.kind(tree.Letter(name)) in (*ARRAYS, "set"):
+    def _letter(self, node: tree.Letter) -> Polynomial:
+        name = node.name
+        if name in ("oo", "_", "dots") or self.kind(node) in (*ARRAYS, "set"):
             raise Unreadable(f"{name} is no number")
         sign = POSITIVE if name in ("pi", "E") else self.range_sign(name)
         return self.named(name, sign, frozenset({name}))

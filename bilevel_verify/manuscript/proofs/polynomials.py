@@ -41,8 +41,9 @@ def atom(name: str) -> Polynomial:
 def plus(one: Polynomial, other: Polynomial, factor: Rational = 1) -> Polynomial:
     """``one + factor * other``, of polynomials without zeros."""
     total = dict(one)
+    same, opposite = factor == 1, factor == -1  # asked once: comparing fractions is slow
     for monomial, value in other.items():
-        term = value if factor == 1 else -value if factor == -1 else factor * value
+        term = value if same else -value if opposite else factor * value
         old = total.get(monomial)
         if old is not None:
             term = old + term
@@ -63,9 +64,10 @@ def scaled(one: Polynomial, factor: Rational, by: Monomial = UNIT) -> Polynomial
     if len(one) > MOST_TERMS:
         raise TooLarge("too many terms")
     found: Polynomial = {}
+    same = factor == 1
     for monomial, value in one.items() if factor else ():
-        number, together = _together(monomial, by)
-        term = value * factor
+        number, together = _together(monomial, by) if by else (1, monomial)
+        term = value if same else value * factor
         found[together] = term if number == 1 else term * number
     return found
 
@@ -79,11 +81,15 @@ def times(one: Polynomial, other: Polynomial) -> Polynomial:
     """
     if len(one) * len(other) > 4 * MOST_TERMS:
         raise TooLarge("too many terms")
+    if len(one) == 1 and UNIT in one:
+        one, other = other, one
     total: Polynomial = {}
     for b, q in other.items():
+        same = q == 1
         for a, p in one.items():
-            factor, monomial = _together(a, b)
-            value = p * q * factor if factor != 1 else p * q
+            factor, monomial = _together(a, b) if b else (1, a)
+            value = p if same else p * q
+            value = value * factor if factor != 1 else value
             total[monomial] = total[monomial] + value if monomial in total else value
     found = {m: v for m, v in total.items() if v}
     if len(found) > MOST_TERMS:
@@ -121,7 +127,7 @@ def raised(value: Rational, monomial: Monomial, exponent: Rational) -> Polynomia
     """A term to a power; None where its number is negative under a root, or too large to take apart."""
     if exponent.denominator == 1:
         factor, powers = merged((n, e * exponent) for n, e in monomial)
-        return {powers: plain(Fraction(value) ** int(exponent) * factor)}
+        return {powers: plain(factor if value == 1 else Fraction(value) ** int(exponent) * factor)}
     if value <= 0:
         return None
     roots: list[tuple[str, Rational]] = []

@@ -14,10 +14,10 @@ A result of the paper itself has ``cites``, the number of the formula that state
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import product
+from functools import cache, lru_cache
+from itertools import product, starmap
 
 from bilevel_verify.language import tree
 from bilevel_verify.manuscript.comparing import Relation
@@ -27,6 +27,8 @@ from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 
+Bound = tuple[tuple[str, tree.Node], ...]
+"""Letters with what is put for them."""
 MOST_INSTANCES = 400
 OPERATORS = frozenset({"norm", "dual_norm", "dot", "T", "inv", "sum", "max", "min", "sqrt", "abs", "log", "frobenius"})
 
@@ -95,23 +97,16 @@ def instances(rule: Rule, pool: Pool, forms: Forms) -> Iterator[Relation]:
     values: dict[str, dict[tree.Node, None]] = {name: {} for name in sorted(rule.any)}
     for anchor in anchors:
         for node in pool.like(anchor):
-            bound: dict[str, tree.Node] = {}
-            if _matches(anchor, node, rule.any, bound):
-                for name, value in bound.items():
-                    values[name][value] = None
+            for name, value in _letters_of(anchor, node, rule.any) or ():
+                values[name][value] = None
     calls = [a for a in anchors if isinstance(a, tree.Call)]
+    asked = [relation.left] if relation.op == "==" and _is_anchor(relation.left) else calls or anchors[:1]
+    allowed = cache(lambda name, value: _allowed(name, value, rule, forms))  # once for a letter and a value
     for count, choice in enumerate(product(*values.values())):
         if count >= MOST_INSTANCES:
             return
-        bound = dict(zip(values, choice))
-        if not _allowed(bound, rule, forms):
-            continue
-        names = relation.op == "==" and _is_anchor(relation.left)
-        if names:
-            known = _put(relation.left, bound) in pool.nodes
-        else:
-            known = all(_put(a, bound) in pool.nodes for a in calls or anchors[:1])
-        if known:
+        bound = tuple(zip(values, choice))
+        if all(starmap(allowed, bound)) and all(_put(a, bound) in pool.nodes for a in asked):
             yield Relation(_put(relation.left, bound), relation.op, _put(relation.right, bound))
 
 
@@ -129,13 +124,12 @@ def entry_sign(rules: list[Rule], node: tree.Index, forms: Forms) -> str:
         left, op, right = rule.relation.left, rule.relation.op, rule.relation.right
         if op not in (">", ">=", "<") or not isinstance(left, tree.Index) or not isinstance(right, tree.Number):
             continue
-        bound: dict[str, tree.Node] = {}
-        if op == "<":
-            if right.value <= 0 and _matches(left, node, rule.any, bound) and _allowed(bound, rule, forms):
-                return NEGATIVE
-        elif right.value >= 0 and _matches(left, node, rule.any, bound) and _allowed(bound, rule, forms):
-            if op == ">" or right.value > 0:
-                return POSITIVE
+        bound = _letters_of(left, node, rule.any)
+        if bound is None or (right.value > 0 if op == "<" else right.value < 0):
+            continue
+        if all(_allowed(name, value, rule, forms) for name, value in bound):
+            if op in ("<", ">") or right.value > 0:
+                return NEGATIVE if op == "<" else POSITIVE
             found = NONNEGATIVE
     return found
 
@@ -150,12 +144,8 @@ def letter_ranges(rules: list[Rule]) -> dict[str, Domain]:
     return found
 
 
-def _put(node: tree.Node, bound: Mapping[str, tree.Node]) -> tree.Node:
-    return _put_for(node, tuple(bound.items()))
-
-
 @lru_cache(maxsize=100_000)
-def _put_for(node: tree.Node, bound: tuple[tuple[str, tree.Node], ...]) -> tree.Node:
+def _put(node: tree.Node, bound: Bound) -> tree.Node:
     return tidy(substitute(node, dict(bound)))
 
 
@@ -191,6 +181,13 @@ def _is_anchor(node: tree.Node) -> bool:
     return isinstance(node, tree.Index) or (isinstance(node, tree.Call) and node.function not in OPERATORS)
 
 
+@lru_cache(maxsize=100_000)
+def _letters_of(pattern: tree.Node, node: tree.Node, free: frozenset[str]) -> Bound | None:
+    """The values of the free letters of a pattern with which it is a tree; None if there are none."""
+    bound: dict[str, tree.Node] = {}
+    return tuple(bound.items()) if _matches(pattern, node, free, bound) else None
+
+
 def _matches(pattern: tree.Node, node: tree.Node, free: frozenset[str], bound: dict[str, tree.Node]) -> bool:
     """Whether a tree is the pattern with values for its free letters."""
     match pattern, node:
@@ -208,27 +205,21 @@ def _matches(pattern: tree.Node, node: tree.Node, free: frozenset[str], bound: d
 def _shifted(pattern: tree.Node, node: tree.Node, free: frozenset[str], bound: dict[str, tree.Node]) -> bool:
     """An index ``k + 1`` against an index: ``k`` is that less one."""
     match pattern:
-        case tree.Add(terms=(tree.Letter(name=name), tree.Number(value=value))) if name in free:
-            return _matches(tree.Letter(name), _index(tree.Add((node, tree.signed(-value)))), free, bound)
-        case tree.Add(terms=(tree.Letter(name=name), tree.Negate(operand=tree.Number(value=value)))) if name in free:
-            return _matches(tree.Letter(name), _index(tree.Add((node, tree.Number(value)))), free, bound)
+        case tree.Add(terms=(tree.Letter(name=n) as letter, tree.Number(value=value))) if n in free:
+            return _matches(letter, _index(tree.Add((node, tree.signed(-value)))), free, bound)
+        case tree.Add(terms=(tree.Letter(name=n) as letter, tree.Negate(operand=tree.Number() as less))) if n in free:
+            return _matches(letter, _index(tree.Add((node, less))), free, bound)
     return _matches(pattern, _index(node), free, bound)
 
 
-def _allowed(bound: Mapping[str, tree.Node], rule: Rule, forms: Forms) -> bool:
-    """Whether running letters stay in their range, and vectors are put for vectors."""
+def _allowed(name: str, value: tree.Node, rule: Rule, forms: Forms) -> bool:
+    """Whether a running letter stays in its range, and a vector is put for a vector."""
     from bilevel_verify.manuscript.proofs import polynomials as p
 
-    for name, value in bound.items():
-        kind = forms.kind(tree.Letter(name))
-        if name not in rule.running:
-            if forms.kind(value) != kind:
-                return False
-            continue
-        try:
-            rest = p.plus(forms.scalar(value), p.number(-rule.least))
-        except ValueError:
-            return False
-        if rest and forms.polynomial_sign(rest) == ANY:
-            return False
-    return True
+    if name not in rule.running:
+        return forms.kind(value) == forms.kind(tree.Letter(name))
+    try:
+        rest = p.plus(forms.scalar(value), p.number(-rule.least))
+    except ValueError:
+        return False
+    return not rest or forms.polynomial_sign(rest) != ANY
