@@ -60,7 +60,8 @@ def derive(
         return Derivation(())
     held = [tuple(one.items()) for one in (goal, *(fact.value for fact in facts))]
     signs = tuple(forms.signs.get(name) for name in dict.fromkeys(n for one in held for m, _ in one for n, _ in m))
-    asked = tuple(held), tuple((f.source, f.equal, f.strict, f.cost) for f in facts), signs, strict, most
+    sizes = [forms.polynomial_sign(f.value) for f in facts if strict and f.source == "a size"]  # of ranges of letters
+    asked = tuple(held), tuple((f.source, f.equal, f.strict, f.cost) for f in facts), signs, strict, most, *sizes
     found = _DERIVED.get(asked, "not asked")
     if isinstance(found, str):
         if len(_DERIVED) >= MOST_KEPT:
