@@ -181,6 +181,12 @@ class Paper:
         return {s.read.formula.number: s for s in self.sentences if s.read.formula.number}
 
     @cached_property
+    def citable(self) -> dict[str, tuple[Sentence, ...]]:
+        """What can be cited, by its name: a numbered relation, ``(3)``, and the formulas of a statement."""
+        held: dict[str, tuple[Sentence, ...]] = {f"({k})": (s,) for k, s in self.numbered.items()}
+        return held | {name: p.formulas for name, p in self.stated.items() if p.formulas}
+
+    @cached_property
     def homes(self) -> dict[str, list[Sentence]]:
         """Statement (with its proof), algorithm or section -> its sentences in order."""
         found: dict[str, list[Sentence]] = {}

@@ -114,9 +114,8 @@ def _is_result(printed: Sentence, said: str) -> bool:
 
 def _cited(paper: Paper, said: str, printed: Sentence) -> dict[str, Formulas]:
     """What words cite, by name: numbered relations and statements, also those that are printed behind."""
-    found: dict[str, Formulas] = {f"({k})": (paper.numbered[k],) for k in numbered_in(said) if k in paper.numbered}
-    found |= {k: paper.stated[k].formulas for k in named_in(said) if k in paper.stated}
-    return {k: s for k, s in found.items() if s and printed not in s}
+    names = (*(f"({k})" for k in numbered_in(said)), *named_in(said))
+    return {k: paper.citable[k] for k in names if k in paper.citable and printed not in paper.citable[k]}
 
 
 @dataclass

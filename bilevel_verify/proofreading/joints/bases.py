@@ -13,6 +13,7 @@ from fractions import Fraction
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.attributed import attributed
 from bilevel_verify.proofreading.joints.carrying import LOWER, PLUG, UPPER, Bounded, bounds_of, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses, numbered_in
 from bilevel_verify.proofreading.joints.forms import Form, Formless, Monomial, form_of, inverse, joined
@@ -20,13 +21,14 @@ from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
-INTO = re.compile(r"\b(?:into|in)\s+(?:equation |inequality )?\(?(\d+[a-z]?)\)?(?:[^.\x01]{0,40}?|\s+and\s+us\w+\s+\x01[^.\x01]{0,30})\Z", re.I)
+INTO = re.compile(
+    r"\b(?:into|in)\s+(?:equation |inequality )?\(?(\d+[a-z]?)\)?(?:[^.\x01]{0,40}?"
+    r"|\s+and\s+us\w+\s+\x01[^.\x01]{0,30})\Z",
+    re.I,
+)
 BY = re.compile(r"\b(?:into|in)\s+(?:equation |inequality )?\(?(\d+[a-z]?)\)?\s+by\s+\x01[^.\x01]{0,40}\Z", re.I)
 SQUARED = re.compile(r"\bsquaring (?:both sides of )?(?:equation |inequality )?\(?(\d+[a-z]?)\)?", re.I)
 TOGETHER = re.compile(r"\b(?:combining|putting together)\b", re.I)
-USED = re.compile(
-    r"\bus(?:e|ing)\s+(?:equation |inequality )?\(?(\d+[a-z]?)\)?\s+in\s+(?:\x01|the last (?:in)?equality)", re.I
-)
 TWO = tree.Number(Fraction(2))
 
 
@@ -156,20 +158,11 @@ def _member(paper: Paper, printed: Sentence, joint: str, number: str) -> Judged:
 
 def _sides(paper: Paper, clause: Clause) -> Iterator[Judged]:
     """``where we use (5a) in <=``: the sum that the step takes away is bounded from the needed side."""
-    for said in USED.finditer(clause.words):
-        cited = paper.numbered.get(said[1])
-        place = clause.words[: said.end()].count("\x01") - 1
-        before = clause.formulas[: clause.words[: said.start()].count("\x01")]
-        shown = [f for f in before if f.read.formula.kind == "display"][-1:]
-        if cited is None or not shown or cited in shown:
-            continue
-        label = clause.formulas[place].latex if said[0].endswith("\x01") else ""
-        for chain in shown[0].chains():
-            links = list(chain.links())
-            for left, relation, right in links if label else links[-1:]:
-                named = not label or (relation.label and f"{{{relation.label}}}" in label)
-                if relation.word in (*UPPER, *LOWER) and named:
-                    yield from _side(shown[0], left, relation.word, right, cited, said[1])
+    for step in attributed(clause):
+        cited = [paper.numbered[n] for n in step.numbers if n in paper.numbered]
+        if len(cited) == 1 and cited[0] is not step.printed and step.word in (*UPPER, *LOWER):
+            number = cited[0].read.formula.number
+            yield from _side(step.printed, step.left, step.word, step.right, cited[0], number)
 
 
 def _side(

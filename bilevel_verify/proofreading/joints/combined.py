@@ -22,9 +22,8 @@ from bilevel_verify.proofreading.source import Paper, Sentence
 
 N = r"(?:equation |inequality )?\(?(\d+[a-z]?)\)?(?![\w.]*\d)"
 MULTIPLY = r"\bmultipl(?:y|ying|ied)\s+(?:both\s+)?(?:sides\s+of\s+)?"
-ADDED = (
-    r"\s*,?\s*(?:and\s+)?(?:then\s+)?(?:combin\w+|add\w*)\s+(?:it|this|the result\w*(?:\s+inequality)?)?\s*(?:with|to)\s+"
-)
+RESULT = r"(?:it|this|the result\w*(?:\s+inequality)?)"
+ADDED = rf"\s*,?\s*(?:and\s+)?(?:then\s+)?(?:combin\w+|add\w*)\s+{RESULT}?\s*(?:with|to)\s+"
 ONE = re.compile(rf"{MULTIPLY}{N}\s+by\s+{HOLE}(?:{ADDED}{N})?", re.I)
 TWO = re.compile(rf"{MULTIPLY}{N}\s+and\s+{N}\s+by\s+{HOLE}\s+and\s+{HOLE}\s*,?\s*respectively\s*,?\s*and\s+add", re.I)
 MOST = 40

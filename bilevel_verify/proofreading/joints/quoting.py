@@ -62,15 +62,15 @@ def quoted_joints(paper: Paper) -> Iterator[Judged]:
 
 
 def _stated(paper: Paper, clause: Clause, place: int, named: bool) -> dict[str, tuple[Sentence, ...]]:
-    """Statements (if ``named``), and numbered formulas of statements, before a formula that are not proved or named here."""
+    """Numbered formulas of statements, and statements if ``named``, before a formula, but for what is proved here."""
     n = clause.formulas[place].read.formula.n
     numbers, own = _concluded(paper, clause, place)
     homes = {p.id for p in paper.passages if p.kind in PROMISES} - own
-    held = {f"({k})": (s,) for k, s in paper.numbered.items()
-            if s.unit in homes and s.read.formula.n < n and k not in numbers}  # fmt: skip
-    whole = {k: p.formulas for k, p in paper.stated.items() if p.id in homes and p.formulas
-             and p.formulas[-1].read.formula.n < n}  # fmt: skip
-    return held | whole if named else held
+    return {
+        k: held for k, held in paper.citable.items()
+        if held[0].unit in homes and held[-1].read.formula.n < n and k.strip("()") not in numbers
+        and (named or k.startswith("("))
+    }  # fmt: skip
 
 
 def _cited(

@@ -39,7 +39,11 @@ def sibling_defects(paper: Paper) -> Iterator[Defect]:
         for letter, held in _of_others(paper, home, supposed).items():
             said, others = max(held.items(), key=lambda one: len(one[1]))
             many = sum(len(names) for names in held.values()) >= MANY
-            if letter in mine or letter in outside[many] or not used >= {letter, *re.findall(r"[A-Za-z_]\w*", said)} - WORDS:
+            if (
+                letter in mine
+                or letter in outside[many]
+                or not used >= {letter, *re.findall(r"[A-Za-z_]\w*", said)} - WORDS
+            ):
                 continue
             if len(others) >= LEAST and kind_in(paper.notation, tree.Letter(letter)) == "scalar":
                 title = f"{name} supposes nothing of {letter}, which it uses; {' and '.join(others[:2])} suppose {said}"
@@ -77,12 +81,12 @@ def _letters(chain: Statement) -> set[str]:
 
 def _shown(chain: Statement) -> str:
     words = [{":=": "==", "<-": "=="}.get(r.word, r.word) for r in chain.relations]
-    return " ".join([to_text(chain.members[0]), *(f"{w} {to_text(m)}" for w, m in zip(words, chain.members[1:], strict=False))])
+    return " ".join(
+        [to_text(chain.members[0]), *(f"{w} {to_text(m)}" for w, m in zip(words, chain.members[1:], strict=False))]
+    )
 
 
-def _of_others(
-    paper: Paper, home: Passage, supposed: dict[str, dict[str, str]]
-) -> dict[str, dict[str, list[str]]]:
+def _of_others(paper: Paper, home: Passage, supposed: dict[str, dict[str, str]]) -> dict[str, dict[str, list[str]]]:
     """Letter -> condition -> the other statements of a kind that suppose it."""
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, other in paper.stated.items():

@@ -49,7 +49,7 @@ def _judged(paper: Paper, clause: Clause, printed: Sentence, said: str) -> Itera
     bounds = bounds_of(printed)
     cited = {f"({m['named'] or m['bare']})": m.start() for m in EQUATION.finditer(said)}
     cited |= {name: said.find(name) for name in named_in(said) if name in paper.stated}
-    held = _held(paper)
+    held = paper.citable
     mine = quantities(bounds[0].left) if bounds else set()
     for name, at in cited.items():
         sources = held.get(name, ())
@@ -70,12 +70,6 @@ def _judged(paper: Paper, clause: Clause, printed: Sentence, said: str) -> Itera
             place = clause.formulas[0].place if clause.formulas else printed.place
             yield Defect("citation", place, title, "wording", printed.latex, evidence, f"{title} {place}",
                          clause.passage.id)  # fmt: skip
-
-
-def _held(paper: Paper) -> dict[str, tuple[Sentence, ...]]:
-    """What can be cited: numbered relations and the displays of statements, by name."""
-    shown = {k: tuple(s for s in p.formulas if s.read.formula.kind == "display") for k, p in paper.stated.items()}
-    return {f"({k})": (s,) for k, s in paper.numbered.items()} | {k: s for k, s in shown.items() if s}
 
 
 def _near(other: Sentence, printed: Sentence) -> bool:

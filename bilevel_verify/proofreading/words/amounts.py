@@ -79,8 +79,8 @@ def _judged(paper: Paper, clause: Clause, said: str, formula: Sentence, amount: 
 
 def _cited(paper: Paper, said: str) -> dict[str, tuple[Sentence, ...]]:
     """What words cite, by name."""
-    found = {f"({n})": (paper.numbered[n],) for n in numbered_in(said) if n in paper.numbered}
-    return found | {n: paper.stated[n].formulas for n in named_in(said) if n in paper.stated}
+    names = (*(f"({n})" for n in numbered_in(said)), *named_in(said))
+    return {k: paper.citable[k] for k in names if k in paper.citable}
 
 
 def _values(clause: Clause) -> dict[str, tree.Node]:

@@ -34,11 +34,14 @@ CONCLUDES = re.compile(
 )
 """Words right before the number of what comes out."""
 GIVES = re.compile(
-    r"\s*(?:can be (?:simplified|written|rewritten)|simplifies|reduces|becomes|reads|leads|yields|gives|implies)\b", re.I
+    r"\s*(?:can be (?:simplified|written|rewritten)|simplifies|reduces|becomes|reads|leads|yields|gives|implies)\b",
+    re.I,
 )
 """Words right behind the number of what goes in."""
 CLAIMS = re.compile(r"\b(?:then|we have|we obtain|it holds|satisf\w+)\b", re.I)
-PARTS = re.compile(r"\b(?:first|second|third|last|other|latter|former)\s+(?:bound|claim|part|statement|inequality)\b", re.I)
+PARTS = re.compile(
+    r"\b(?:first|second|third|last|other|latter|former)\s+(?:bound|claim|part|statement|inequality)\b", re.I
+)
 """Words of a proof that speak of one of several claims."""
 
 

@@ -86,8 +86,8 @@ def _defined(sentence: Sentence) -> set[str]:
 
 def _used(paper: Paper, step: Attributed) -> Iterator[Judged]:
     """What a step takes away and what it brings in, against each relation and statement on which it is said to rest."""
-    cited = {f"({k})": (paper.numbered[k],) for k in step.numbers if k in paper.numbered}
-    cited |= {k: paper.stated[k].formulas for k in step.names if k in paper.stated}
+    names = (*(f"({k})" for k in step.numbers), *step.names)
+    cited = {k: paper.citable[k] for k in names if k in paper.citable}
     gone, new = _changed(step.left, step.right)
     if OTHERWISE.search(step.words) or any(step.printed in held for held in cited.values()):
         return
@@ -134,11 +134,13 @@ def _that_has(
 ) -> tuple[str, Sentence] | None:
     """The last relation or statement before a step that is not cited for it and has all that changes in it."""
     n, unit = step.printed.read.formula.n, step.printed.unit
-    held = {f"({k})": (s,) for k, s in paper.before(step.printed).items()
-            if not s.unit.startswith("proof of") or s.unit == unit}  # fmt: skip
-    held |= {k: p.formulas for k, p in paper.stated.items() if p.formulas and p.formulas[0].read.formula.n < n
-             and p.id != step.printed.read.formula.statement}  # fmt: skip
-    fits = [(k, s[0]) for k, s in held.items() if k not in cited and wanted <= _names_of(s)]
+    own = step.printed.read.formula.statement
+    fits = [
+        (k, held[0]) for k, held in paper.citable.items()
+        if k not in cited and held[0].read.formula.n < n and wanted <= _names_of(held)
+        and (held[0].unit == unit or not held[0].unit.startswith("proof of"))
+        and (k.startswith("(") or held[0].unit != own)
+    ]  # fmt: skip
     return fits[-1] if fits else None
 
 

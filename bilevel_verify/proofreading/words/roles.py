@@ -36,7 +36,8 @@ CALLED = re.compile(
     rf"(?P<name>(?:[\w-]+\s+){{1,2}}(?:condition|inequality|rule|identity|property|recursion))\s+{N}", re.I
 )
 COMMON = re.compile(
-    r"\A(?:(?:the|this|that|following|above|previous|last|first|second|an?|by|and|of|to|in|from|with|using|due)\s+)+", re.I
+    r"\A(?:(?:the|this|that|following|above|previous|last|first|second|an?|by|and|of|to|in|from|with|using|due)\s+)+",
+    re.I,
 )
 
 
@@ -54,7 +55,7 @@ def role_defects(paper: Paper) -> Iterator[Defect]:
 
 
 def _definitions(paper: Paper, clause: Clause) -> Iterator[Defect]:
-    """A letter that is said to be defined in a relation stands alone on the left side of one of those that are named."""
+    """A letter that is said to be defined in relations stands alone on the left side of one of them."""
     for said in DEFINED.finditer(clause.words):
         place = clause.words[: said.end()].count(HOLE) - 1
         numbers = re.findall(r"\d+[a-z]?", f"{said['number'] or said['first']} {said['more'] or said['rest'] or ''}")
