@@ -158,7 +158,7 @@ TWICE = {
     "a sign in a line": (r"$x_{k+1}=y_k-\eta\nabla h(y_k)$", r"$x_{k+1}=y_k+\eta\nabla h(y_k)$", "x[k + 1] has"),
     "a constant in words": (r"is $\frac{L}{2}$-Lipschitz", r"is $2L$-Lipschitz", "-lipschitz"),
     "what is summed": (r"By summing (3)", r"By summing (5)", "(5) is said to give a relation about g"),
-    "what a step uses": (r"where we use (4) in", r"where we use (3) in", "(3) is cited for a step that brings in"),
+    "what a step uses": (r"where we use (4) in", r"where we use (3) in", "(3) is cited for a step about"),
 }  # fmt: skip
 
 
