@@ -55,6 +55,7 @@ NAMED = re.compile(
 )
 EVERY = r"\bfor (?:all|any|every|each)(?: (?:integers?|reals?|numbers?))?\s*"
 QUANTIFIED = re.compile(rf"{EVERY}\Z", re.I)
+ALSO = re.compile(rf"{EVERY}(?:{HOLE}\s*(?:,\s*and\b|,|and\b)\s*)+\Z", re.I)
 OPENS = re.compile(r"\s*For\s+\Z")
 FOLLOWS = re.compile(rf"\s*,?\s*{EVERY}{HOLE}", re.I)
 
@@ -133,6 +134,11 @@ class Context:
     def quantifies(self) -> bool:
         """Whether ``for all`` stands right before it."""
         return QUANTIFIED.search(self.before) is not None
+
+    @property
+    def quantifies_also(self) -> bool:
+        """Whether it goes on after what ``for all`` stands before: ``for all k >= 0 and K >= 1``."""
+        return ALSO.search(self.before) is not None
 
 
 def _last(pattern: re.Pattern[str], text: str) -> int:

@@ -38,7 +38,6 @@ from bilevel_verify.proofreading.names.shapes import shape_defects
 from bilevel_verify.proofreading.promises.hypotheses import consistency
 from bilevel_verify.proofreading.promises.introduced import introduction_defects
 from bilevel_verify.proofreading.promises.quantified import quantified_defects
-from bilevel_verify.proofreading.promises.siblings import sibling_defects
 from bilevel_verify.proofreading.promises.twins import twin_defects
 from bilevel_verify.proofreading.script import script_of
 from bilevel_verify.proofreading.source import Paper, paper_of_card, paper_of_draft
@@ -59,7 +58,7 @@ PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
     citation_defects, case_defects, total_defects, nearly_equal_defects, twin_defects, idle_defects,
     remainder_defects, scale_defects, premise_defects, source_defects,
     introduction_defects, identity_defects, heading_defects,
-    behind_defects, odd_term_defects, about_defects, role_defects, sibling_defects,
+    behind_defects, odd_term_defects, about_defects, role_defects,
 )  # fmt: skip
 
 

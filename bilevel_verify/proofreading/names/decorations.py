@@ -76,7 +76,11 @@ def _between(
         if len(partners) != 1 or partners[0] in ours or not _decorated(term, bare):
             continue
         one, other = to_text(term), to_text(partners[0])
-        if _elsewhere(left, term, partners[0]) or _defined(paper, term, partners[0]):
+        if (
+            _elsewhere(left, term, partners[0])
+            or _defined(paper, term, partners[0])
+            or _on_the_way(ours, term, partners[0])
+        ):
             continue
         title = f"the term {one} of one line is {other} in the next"
         yield Defect("decoration", sentence.place, title, "local slip", sentence.latex, (one, other),
@@ -86,6 +90,12 @@ def _between(
 def _elsewhere(left: tree.Node, one: tree.Node, other: tree.Node) -> bool:
     """Whether the step is about the decorated symbols themselves: one side is what they make, ``f(x') <= f(x) - c``."""
     return tree.letters(one) == tree.letters(other) or len(_terms(left)) == 1
+
+
+def _on_the_way(terms: list[tree.Node], one: tree.Node, other: tree.Node) -> bool:
+    """Whether a term beside it is the distance of the two symbols: ``|u - v| + |v - v^*|``, and on to ``|u - v^*|``."""
+    old, new = ({p for p in t.walk() if isinstance(p, tree.Letter | tree.Index)} for t in (one, other))
+    return any({*(old - new), *(new - old)} <= {*term.walk()} for term in terms if term != one)
 
 
 def _terms(node: tree.Node) -> list[tree.Node]:

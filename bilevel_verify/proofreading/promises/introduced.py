@@ -24,6 +24,9 @@ from bilevel_verify.theorems.vocabulary import NUMBERS
 GREEK = frozenset({"Phi", "Psi", "Gamma", "Lambda", "Theta", "Omega", "Xi", "Sigma", "phi", "psi", "theta", "omega"})
 """Letters of which the name is the macro; others may be written in more than one way."""
 
+IDENTITY = frozenset(("I", "Id"))
+"""What nobody introduces."""
+
 
 def introduction_defects(paper: Paper) -> Iterator[Defect]:
     """Letters of the relations that statements with a proof promise."""
@@ -45,7 +48,7 @@ def _of(paper: Paper, home: Passage, place: int, silent: frozenset[str], running
     for sentence in (s for s in home.formulas if s not in supposed and s.read.formula.kind == "display"):
         related = [m for c in sentence.chains() for m in c.members if c.relations]
         names = {p.name for m in related for p in m.walk() if isinstance(p, tree.Letter)} - silent
-        names &= {n for m in related for n in free_letters(m)}
+        names &= {n for m in related for n in free_letters(m)} - IDENTITY
         for name in sorted(n for n in names if not _is_entry(n, silent, paper.notation.indices)):
             if ends_of_sums(related, name) > 1:  # a statement about sums, of any length
                 continue

@@ -84,8 +84,9 @@ def _declared(paper: Paper) -> Iterator[Defect]:
         stated = clause.passage.kind in PROMISES
         for sentence in clause.formulas:
             scope = clause.passage.formulas if stated else clause.formulas
+            later = {n for s in scope if s is not sentence for c in s.chains() for n in _positive(c.tree)}
             for name, end in _ends(sentence) if sentence.read.formula.kind != "display" else ():
-                for other in scope if name not in running else ():
+                for other in scope if name not in running | later else ():
                     for what in dict.fromkeys(w for node in other.nodes() for w in _without_value(node, name, end)):
                         title = f"{to_text_of(sentence)} takes in {name} = {end}, and there {what}"
                         yield Defect("outside", other.place, title, "wording", other.latex, unit=other.unit,

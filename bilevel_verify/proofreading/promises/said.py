@@ -118,7 +118,7 @@ def said_of(draft: Draft, paper: Paper, home: Passage, proof: Passage, alone: bo
     several = {n for n in values if n not in define}
     where = [r for r in (*relations, *_scalar(frame), *_ranges(draft, number)) if not _defines(r, define)]
     known = {n for p in around for s in p.formulas for node in s.nodes() for n in names_of(node)}
-    blurred = several | _blurred(around) | _closed(paper)
+    blurred = several | _blurred(around) | _closed(paper) | _tied(around)
     whole = {*paper.notation.indices} | {n for r in where for n in _counted(r)} | _ceilings(define)
     return Said(define, tuple(dict.fromkeys(where)), frozenset(known), frozenset(_free(paper, home) - define.keys()),
                 frozenset(whole), frozenset(blurred))  # fmt: skip
@@ -277,6 +277,16 @@ def _blurred(passages: Sequence[Passage]) -> set[str]:
     return {n for p in passages for s in p.formulas if not s.read.statements for n in re.findall(r"[A-Za-z]+", s.latex)}
 
 
+def _tied(passages: Sequence[Passage]) -> set[str]:
+    """Letters that are set to a formula with another letter and a norm or value in it: ``R = |x_0 - x^*| + B``."""
+    equations = (e for p in passages for s in p.formulas for c in s.chains() if (e := c.equation) is not None)
+    return {
+        left.name for left, right in equations
+        if isinstance(left, tree.Letter) and isinstance(right, tree.Add) and not plain(right)
+        and any(isinstance(term, tree.Letter) for term in right.terms)
+    }  # fmt: skip
+
+
 def _free(paper: Paper, home: Passage) -> set[str]:
     """Letters that an algorithm takes in, that a statement bounds or sets beyond their sign, or that are its own."""
     outside = [p for p in paper.passages if p.kind not in (*PROMISES, "proof")]
@@ -325,7 +335,7 @@ def failing(said: Said, relation: tree.Compare, of_constants: bool = False) -> d
                  ">": left < right - margin, "==": np.abs(left - right) > margin}[relation.operators[0]]  # fmt: skip
     broken = np.asarray((holds & wrong & np.isfinite(left) & np.isfinite(right)).any(axis=1))
     able = np.asarray(holds.any(axis=1))
-    constants = sorted((free_letters(written) - NUMBERS) - said.free)
+    constants = sorted(n for n in names - said.free if not is_gap_name(n))
     if able.sum() < 10 or broken.sum() < 0.2 * able.sum() or not _either_way(points, constants, able, broken):
         return None
     row, column = np.argwhere(holds & wrong & np.isfinite(left) & np.isfinite(right))[0]

@@ -60,6 +60,7 @@ SOLVED = re.compile(
 """What is asked for, and not said to hold."""
 OR_BEFORE, OR_AFTER = re.compile(r"\bor\s*\Z"), re.compile(r"\A\s*,?\s*or\b")
 """One of two things is said, and it is not said which."""
+FOR_ALL = re.compile(rf"\bfor (?:all|any|every|each)\s*(?:{HOLE}\s*(?:,|and|,\s*and)\s*)*\Z")
 CASES = re.compile(r"\b(?:if|when(?:ever)?|case|otherwise|unless|suppose|assume|contradiction|contrary)\b", re.I)
 
 
@@ -92,6 +93,14 @@ def _of_cited(draft: Draft, paper: Paper, said: Said, home: Passage, proof: Pass
                 yield from _judged(here, home, None, relation, name)
 
 
+def _quantified(stated: Passage) -> Iterator[str]:
+    """Letters of a number of which a statement speaks for all values: ``for all k >= 0 and K >= 1``."""
+    for clause in clauses_of(stated):
+        for place, formula in enumerate(clause.formulas):
+            if FOR_ALL.search(clause.before(place)):
+                yield from (n for node in formula.nodes() for n in tree.letters(node))
+
+
 def _inputs(paper: Paper) -> set[str]:
     """The numbers that algorithms take in."""
     listed = [r for p in paper.passages if p.kind == "algorithm" for s in p.formulas for r in relations_of(s, True)]
@@ -108,9 +117,9 @@ def _hypotheses(draft: Draft, paper: Paper, stated: Passage, letters: set[str]) 
     The value of a letter counts where it is a number, a special case, or the letter stands where the statement is used.
     """
     frame = frame_of(draft, next(n for n, p in enumerate(paper.passages) if p is stated))
-    inputs = _inputs(paper)
+    inputs, quantified = _inputs(paper), set(_quantified(stated))
     for node in frame.own:
-        if not isinstance(node, tree.Compare) or len(node.operators) != 1:
+        if not isinstance(node, tree.Compare) or len(node.operators) != 1 or free_letters(node) & quantified:
             continue
         if not any(map(tree.is_zero, node.operands)) and not free_letters(node) & frame.running - inputs:
             yield node

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.following.reaching import reach
+from bilevel_verify.proofreading.following.reaching import definitions, reach
 from bilevel_verify.proofreading.joints.attributed import Attributed, attributed
 from bilevel_verify.proofreading.joints.carrying import misnamed, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, numbered_in
@@ -97,7 +97,10 @@ def _used(paper: Paper, step: Attributed) -> Iterator[Judged]:
         if not wanted or not any(s.read.statements for s in held):
             continue
         joint = f"{', '.join(sorted(wanted))} in the step that uses {name}"
+        known = mine | _symbols(step.left) | _symbols(step.right)
         lost = wanted - mine if name.startswith("(") else (wanted & _functions_of(paper)) - mine
+        lost -= {n for n in lost if n.partition("_")[0] in mine}  # a point with a mark, in a relation between points
+        lost -= set(_by_definition(paper, lost, known))
         other = _that_has(paper, step, wanted, cited) if lost else None
         alone = len(cited) == 1 and not step.formulas and name.startswith("(")
         if other is None or not (not wanted & mine or alone):
@@ -139,9 +142,17 @@ def _that_has(
         (k, held[0]) for k, held in paper.citable.items()
         if k not in cited and held[0].read.formula.n < n and wanted <= _names_of(held)
         and (held[0].unit == unit or not held[0].unit.startswith("proof of"))
-        and (k.startswith("(") or held[0].unit != own)
+        and held[0].unit != own and (k.startswith("(") or not any(n.startswith("(") for n in cited))
     ]  # fmt: skip
     return fits[-1] if fits else None
+
+
+def _by_definition(paper: Paper, names: set[str], known: set[str]) -> Iterator[str]:
+    """Names that an equation of the paper gives in what is known without them."""
+    for left, right in definitions(paper):
+        name = left.function if isinstance(left, tree.Call) else tree.name_of(left)
+        if name in names and _symbols(right) <= known - {name}:
+            yield name
 
 
 def _functions_of(paper: Paper) -> set[str]:

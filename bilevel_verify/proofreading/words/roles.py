@@ -26,7 +26,7 @@ DEFINED = re.compile(
     rf"{HOLE}\s*,?\s*(?:(?:which )?(?:is|are)\s+)?defined\s+(?:in|by)\s+{LIST}|\bdefinition of\s*{HOLE}\s*in\s+{LIST}"
     .replace("(?P<number>", "(?P<first>", 1).replace("(?P<more>", "(?P<rest>", 1)
 )  # fmt: skip
-SOLVES = re.compile(rf"\b(?:solutions?|minimi[sz]ers?) (?:of|to) (?:the )?(?:problem )?{N}", re.I)
+SOLVES = re.compile(rf"\bsolutions? (?:of|to) (?:the )?(?:problem )?{N}", re.I)
 UPDATE = re.compile(rf"\bupdate(?: rule)? (?:in|of) {N}", re.I)
 CLAIM = re.compile(rf"\bclaim(?:ed)? (?:bound |inequality )?in {N}", re.I)
 TERM = re.compile(
@@ -106,7 +106,8 @@ def _kinds(paper: Paper, clause: Clause) -> Iterator[Defect]:
         for said in pattern.finditer(clause.words):
             cited = paper.numbered.get(said["number"])
             others = [k for k, s in paper.numbered.items() if fits(s)]
-            if cited is not None and cited.read.statements and others and not fits(cited):
+            moves = cited is not None and any(isinstance(p, tree.Index) for node in cited.nodes() for p in node.walk())
+            if cited is not None and cited.read.statements and moves and others and not fits(cited):
                 title = f"({said['number']}) is called {called}, and is none; ({others[0]}) is one"
                 yield _defect(clause, title, [said["number"], others[0]], paper, said[0])
 
@@ -127,7 +128,8 @@ def _claims(paper: Paper, clause: Clause, goals: set[str]) -> Iterator[Defect]:
     for said in CLAIM.finditer(clause.words):
         cited = paper.numbered.get(said["number"])
         own = sorted(g for g in goals if g)
-        if cited is not None and own and said["number"] not in goals and cited.unit != clause.passage.formulas[0].unit:
+        home = cited.read.formula.statement if cited is not None else ""
+        if cited is not None and own and home not in ("", clause.passage.formulas[0].read.formula.statement):
             title = f"({said['number']}) is called a claim in the proof of {clause.passage.of}, which has ({own[0]})"
             yield _defect(clause, title, [said["number"], own[0]], paper, said[0])
 
