@@ -94,11 +94,12 @@ def _of_cited(draft: Draft, paper: Paper, said: Said, home: Passage, proof: Pass
 
 
 def _quantified(stated: Passage) -> Iterator[str]:
-    """Letters of a number of which a statement speaks for all values: ``for all k >= 0 and K >= 1``."""
+    """Letters of a whole number of which a statement speaks for all values: ``for all k >= 0 and K >= 1``."""
     for clause in clauses_of(stated):
         for place, formula in enumerate(clause.formulas):
             if FOR_ALL.search(clause.before(place)):
-                yield from (n for node in formula.nodes() for n in tree.letters(node))
+                links = [link for chain in formula.chains() for link in chain.links()]
+                yield from (a.name for a, r, _ in links if r.word == ">=" and isinstance(a, tree.Letter))
 
 
 def _inputs(paper: Paper) -> set[str]:

@@ -106,10 +106,15 @@ def _kinds(paper: Paper, clause: Clause) -> Iterator[Defect]:
         for said in pattern.finditer(clause.words):
             cited = paper.numbered.get(said["number"])
             others = [k for k, s in paper.numbered.items() if fits(s)]
-            moves = cited is not None and any(isinstance(p, tree.Index) for node in cited.nodes() for p in node.walk())
-            if cited is not None and cited.read.statements and moves and others and not fits(cited):
+            read = cited is not None and cited.read.statements and (fits is _is_update or _of_iterates(cited))
+            if cited is not None and read and others and not fits(cited):
                 title = f"({said['number']}) is called {called}, and is none; ({others[0]}) is one"
                 yield _defect(clause, title, [said["number"], others[0]], paper, said[0])
+
+
+def _of_iterates(sentence: Sentence) -> bool:
+    """Whether entries of sequences stand in a relation; an equation between points has solutions."""
+    return any(isinstance(p, tree.Index) for node in sentence.nodes() for p in node.walk())
 
 
 def _is_problem(sentence: Sentence) -> bool:
