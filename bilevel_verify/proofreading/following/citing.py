@@ -22,7 +22,7 @@ from bilevel_verify.proofreading.following.premises import premise_of, relations
 from bilevel_verify.proofreading.following.reaching import reach, subjects
 from bilevel_verify.proofreading.following.sharper import changed, is_exact
 from bilevel_verify.proofreading.instances.scenes import Scene, scenes
-from bilevel_verify.proofreading.joints.carrying import LOWER, UPPER, bounds_of, to_text_of
+from bilevel_verify.proofreading.joints.carrying import LOWER, UPPER, bounds_of, misnamed, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
@@ -318,11 +318,8 @@ class _Step:
     def _told(self, name: str, meant: str, joint: str) -> Judged:
         title = f"{name} is cited for this, which does not follow with it; with {meant} in its place it does"
         formulas = {n: self.cited.get(n) or (self.paper.numbered[n[1:-1]],) for n in (name, meant)}
-        evidence = (*(f"{n}: {to_text_of(s)}" for n, held in formulas.items() for s in held if s.read.statements),
-                    f"the step: {to_text_of(self.printed)}")  # fmt: skip
-        defect = Defect("citation", self.printed.place, title, "wording", self.printed.latex, evidence,
-                        unit=self.printed.unit)  # fmt: skip
-        return Judged("citation", self.printed.place, joint, "refuted", title, defect)
+        relations = [(n, s) for n, held in formulas.items() for s in held if s.read.statements]
+        return misnamed(self.printed, joint, title, [*relations, ("the step", self.printed)])
 
 
 def tidied(step: Relation) -> Relation:

@@ -131,9 +131,14 @@ def _meant(
 def misnamed(
     printed: Sentence, joint: str, title: str, relations: Iterable[tuple[str, Sentence]], reason: str = ""
 ) -> Judged:
-    """A step for which a relation is named and another one is meant: ``relations`` are the evidence, by their names."""
-    evidence = tuple(f"{name}: {to_text_of(s)}" for name, s in relations)
-    defect = Defect("citation", printed.place, title, "wording", printed.latex, evidence, unit=printed.unit)
+    """A step for which a relation is named and another one is meant: ``relations`` are the evidence, by their names.
+
+    The first of them is the one that is named: what several rules say of it at one step is one defect.
+    """
+    held = tuple(relations)
+    evidence = tuple(f"{name}: {to_text_of(s)}" for name, s in held)
+    cause = f"{held[0][0]} named, {printed.place}"
+    defect = Defect("citation", printed.place, title, "wording", printed.latex, evidence, cause, printed.unit)
     return Judged("citation", printed.place, joint, "refuted", reason or title, defect)
 
 

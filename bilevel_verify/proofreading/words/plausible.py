@@ -109,8 +109,7 @@ def _used(paper: Paper, step: Attributed) -> Iterator[Judged]:
             continue
         meant, there = other
         title = f"{name} is cited for a step about {', '.join(sorted(lost))}, which it does not have; {meant} has"
-        evidence = [(name, held[0]), (meant, there), ("the step", step.printed)]
-        yield misnamed(step.printed, joint, title, evidence)
+        yield misnamed(step.printed, joint, title, [(name, held[0]), (meant, there)])
 
 
 def _changed(left: tree.Node, right: tree.Node) -> tuple[set[str], set[str]]:
