@@ -49,6 +49,11 @@ class Printed:
     where: tuple[tree.Node, ...] = ()
     quantified: frozenset[str] = frozenset()
 
+    @property
+    def of_all(self) -> bool:
+        """Whether it is the range of a letter that may have any value of it; of several, of a natural number."""
+        return self.role == "for all" or (self.op == ">=" and self.context.quantifies_also)
+
 
 @dataclass(frozen=True, slots=True)
 class Unread:

@@ -288,6 +288,11 @@ def name_of(node: Node) -> str:
     return node.name if isinstance(node, Letter) else node.base if isinstance(node, Index) else ""
 
 
+def head_of(node: Node) -> str:
+    """The name of a letter, of the sequence of an entry or of a function that is called; empty for anything else."""
+    return node.function if isinstance(node, Call) else name_of(node)
+
+
 def functions(node: Node) -> set[str]:
     """Every function name that is called in a tree."""
     return {part.function for part in node.walk() if isinstance(part, Call)}

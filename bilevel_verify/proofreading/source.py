@@ -59,6 +59,12 @@ class Sentence:
         """Id of the statement to which it belongs, in it or in its proof; the section for plain text."""
         return self.read.formula.statement or f"section {self.read.formula.section}"
 
+    def may_rest_on(self, other: Sentence) -> bool:
+        """Whether another formula stands in the same proof, or outside of proofs and of what is proved."""
+        if other.unit == self.unit:
+            return True
+        return not other.unit.startswith("proof of") and other.read.formula.statement != self.read.formula.statement
+
     @property
     def latex(self) -> str:
         """The printed formula."""

@@ -185,9 +185,7 @@ def _steps(paper: Paper) -> Iterator[Defect]:
 def _falls(paper: Paper, unit: str) -> bool:
     """Whether the sentences that name an algorithm speak of minimising, and none of them of anything else."""
     names = {p.name for p in paper.passages if p.id == unit and p.kind == "algorithm" and p.name}
-    said = [
-        c.words for c in clauses(paper) for name in names if re.search(rf"\b{re.escape(name)}(?![\w.]*\d)", c.words)
-    ]
+    said = [c.words for c in clauses(paper) if names & {*c.named}]
     return any(FALLS.search(words) for words in said) and not any(CLIMBS.search(words) for words in said)
 
 

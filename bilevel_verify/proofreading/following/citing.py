@@ -23,7 +23,7 @@ from bilevel_verify.proofreading.following.reaching import reach, subjects
 from bilevel_verify.proofreading.following.sharper import changed, is_exact
 from bilevel_verify.proofreading.instances.scenes import Scene, scenes
 from bilevel_verify.proofreading.joints.carrying import LOWER, UPPER, bounds_of, misnamed, to_text_of
-from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
+from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, cited_in, clauses
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 
@@ -114,8 +114,7 @@ def _is_result(printed: Sentence, said: str) -> bool:
 
 def _cited(paper: Paper, said: str, printed: Sentence) -> dict[str, Formulas]:
     """What words cite, by name: numbered relations and statements, also those that are printed behind."""
-    names = (*(f"({k})" for k in numbered_in(said)), *named_in(said))
-    return {k: paper.citable[k] for k in names if k in paper.citable and printed not in paper.citable[k]}
+    return {k: held for k, held in cited_in(paper, said).items() if printed not in held}
 
 
 @dataclass

@@ -23,7 +23,7 @@ from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.clauses import clauses
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.parameters import INHERITS, is_sign
-from bilevel_verify.proofreading.promises.conclusions import own_proofs
+from bilevel_verify.proofreading.promises.conclusions import proved_in
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters
 
@@ -42,7 +42,7 @@ Link: TypeAlias = tuple[tree.Node, str, tree.Node]
 
 def narrow_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Relations between numbers inside the words of proofs."""
-    homes = {id(p): home for home in paper.stated.values() for p in own_proofs(paper, home.name)}
+    homes = proved_in(paper)
     found = {id(passage): scene for passage, scene in scenes(paper, draft)}
     for clause in clauses(paper):
         home = homes.get(id(clause.passage))

@@ -11,24 +11,19 @@ from dataclasses import dataclass
 
 from bilevel_verify.language import tree
 from bilevel_verify.latex.statements import EQUATES
-from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, named_in, numbered_in
+from bilevel_verify.proofreading.joints.clauses import HOLE, Clause
 from bilevel_verify.proofreading.source import Sentence
 
 MARKED = re.compile(r"(?:stackrel|overset)\s*\{(?P<over>.*)\}\s*\{|\A\s*\^\{?(?P<up>[^{}]*)\}?\s*\Z", re.S)
 MARK = re.compile(r"(?<![a-z\\])[a-h](?![a-z])")
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 NTH = rf"(?P<nth>{'|'.join(ORDINALS)}|last)\s+(?P<what>inequality|equality|step|one|equation)\b"
-BEHIND = re.compile(
-    rf"\bthe {NTH}\s+(?:us(?:es?|ing)|is (?:due to|based on|by|from|that of)|holds (?:due to|by|from|because of)"
-    r"|comes from|follows from|relies on|applies|by)\b",
-    re.I,
-)
+RESTS = r"uses?|is (?:due to|based on|by|from)|holds (?:due to|by|because of)|follows from|comes from|applies"
+BEHIND = re.compile(rf"\bthe {NTH}\s+(?:{RESTS}|using|is that of|holds from|relies on|by)\b", re.I)
 """``the second one uses ...``"""
 IN_NTH = re.compile(rf"\bin the {NTH}", re.I)
 """``... in the second inequality``"""
-USES = re.compile(
-    r"\A\s*(?:uses?|is (?:due to|based on|by|from)|holds (?:due to|by|because of)|follows from|comes from|applies)\b"
-)
+USES = re.compile(rf"\A\s*(?:{RESTS})\b")
 FURTHEST = 8
 """Displays back in a passage in which a mark is looked for."""
 
@@ -44,16 +39,6 @@ class Attributed:
     words: str
     formulas: tuple[Sentence, ...]
 
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """Numbers of relations that are cited."""
-        return numbered_in(self.words)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Statements that are cited."""
-        return named_in(self.words)
-
 
 def attributed(clause: Clause) -> Iterator[Attributed]:
     """Every step of the displays of a sentence, and of the ones before it, for which its words say something."""
@@ -61,20 +46,23 @@ def attributed(clause: Clause) -> Iterator[Attributed]:
     yield from _by_places(clause)
 
 
-def mark_of(latex: str) -> str:
-    """The letter over a sign of relation; empty where there is none."""
-    found = MARKED.search(latex)
-    letters = MARK.findall(re.sub(r"\\[a-z]+", " ", found["over"] or found["up"] or "")) if found is not None else []
+def _mark(label: str) -> str:
+    """The letter of a label; empty where there is none, or more than one."""
+    letters = MARK.findall(re.sub(r"\\[a-z]+", " ", label))
     return letters[0] if len(letters) == 1 else ""
+
+
+def _mark_of(latex: str) -> str:
+    """The letter over a sign of relation that stands by itself in a sentence."""
+    found = MARKED.search(latex)
+    return _mark(found["over"] or found["up"] or "") if found is not None else ""
 
 
 def _by_marks(clause: Clause) -> Iterator[Attributed]:
     """Words between two marks belong to the mark behind them, or to the one before them (``(a) uses``)."""
-    marks = [(i, m) for i, f in enumerate(clause.formulas) if f.read.formula.kind != "display"
-             and not f.read.statements and (m := mark_of(f.latex))]  # fmt: skip
-    marks = marks or [(i, m) for i, f in enumerate(clause.formulas)
-                      if f.read.formula.kind != "display" and (m := mark_of(f.latex))]  # fmt: skip
     shown = [i for i, f in enumerate(clause.formulas) if f.read.formula.kind == "display"]
+    every = [(i, m) for i, f in enumerate(clause.formulas) if i not in shown and (m := _mark_of(f.latex))]
+    marks = [(i, m) for i, m in every if not clause.formulas[i].read.statements] or every
     for order, (place, mark) in enumerate(marks):
         ahead = USES.match(clause.after(place)) is not None
         last = marks[order - 1][0] if order else max((i for i in shown if i < place), default=-1)
@@ -97,14 +85,10 @@ def _marked(clause: Clause, place: int, mark: str) -> Iterator[tuple[Sentence, t
     ahead = [s for s in clause.passage.formulas if s.read.formula.n < n and s.read.formula.kind == "display"]
     for printed in ahead[: -FURTHEST - 1 : -1]:
         links = [link for chain in printed.chains() for link in chain.links()]
-        found = [(a, r.word, b) for a, r, b in links if r.label and MARK.findall(_plain(r.label)) == [mark]]
+        found = [(a, r.word, b) for a, r, b in links if _mark(r.label) == mark]
         if found:
             yield from ((printed, *one) for one in found)
             return
-
-
-def _plain(label: str) -> str:
-    return re.sub(r"\\[a-z]+", " ", label)
 
 
 def _by_places(clause: Clause) -> Iterator[Attributed]:

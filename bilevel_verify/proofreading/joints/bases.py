@@ -35,12 +35,7 @@ TWO = tree.Number(Fraction(2))
 def base_joints(paper: Paper) -> Iterator[Judged]:
     """Every sentence with such a step and a display behind it; bounds used in a step of the display before."""
     for clause in clauses(paper):
-        start = 0
-        for place, printed in enumerate(clause.formulas):
-            if printed.read.formula.kind != "display":
-                continue
-            end = len(clause.before(place))
-            said, start = clause.words[start:end], end + 1
+        for printed, said in clause.displays():
             if PLUG.search(said) and (into := BY.search(said) or INTO.search(said)):
                 yield from _about(paper, printed, into[1], squared=False)
             if squared := SQUARED.search(said):
@@ -61,15 +56,8 @@ def _about(paper: Paper, printed: Sentence, number: str, squared: bool) -> Itera
     if any(_fits(left, b.left, squared) for b in bounds):
         yield Judged("citation", printed.place, joint, "holds")
         return
-    n, proof = printed.read.formula.n, printed.unit
-    goal = printed.read.formula.statement
-    others = [
-        k
-        for k, s in paper.numbered.items()
-        if s is not base and s.read.formula.n < n
-        and (s.unit == proof or (not s.unit.startswith("proof") and s.read.formula.statement != goal))
-        and any(_is(left, b.left, squared) for b in bounds_of(s))
-    ]  # fmt: skip
+    others = [k for k, s in paper.before(printed).items() if s is not base and printed.may_rest_on(s)
+              and any(_is(left, b.left, squared) for b in bounds_of(s))]  # fmt: skip
     if not others:
         yield Judged("citation", printed.place, joint, "undecided", f"it is about something else than ({number})")
         return
@@ -159,7 +147,7 @@ def _member(paper: Paper, printed: Sentence, joint: str, number: str) -> Judged:
 def _sides(paper: Paper, clause: Clause) -> Iterator[Judged]:
     """``where we use (5a) in <=``: the sum that the step takes away is bounded from the needed side."""
     for step in attributed(clause):
-        cited = [paper.numbered[n] for n in step.numbers if n in paper.numbered]
+        cited = [paper.numbered[n] for n in numbered_in(step.words) if n in paper.numbered]
         if len(cited) == 1 and cited[0] is not step.printed and step.word in (*UPPER, *LOWER):
             number = cited[0].read.formula.number
             yield from _side(step.printed, step.left, step.word, step.right, cited[0], number)

@@ -42,6 +42,15 @@ class Clause:
         """The words after it, holes kept."""
         return self.words[len(self.before(place)) + 1 :]
 
+    def displays(self) -> Iterator[tuple[Sentence, str]]:
+        """The displays with the words before each, from the display before it on, holes kept."""
+        start = 0
+        for place, formula in enumerate(self.formulas):
+            if formula.read.formula.kind == "display":
+                end = len(self.before(place))
+                yield formula, self.words[start:end]
+                start = end + 1
+
     @property
     def named(self) -> tuple[str, ...]:
         """Statements that it cites, of this paper: ``Lemma 3``."""
@@ -71,6 +80,12 @@ def numbered_in(words: str) -> tuple[str, ...]:
         if not ELSEWHERE.match(words[match.end() : match.end() + 24]):
             found[match["named"] or match["bare"]] = None
     return tuple(found)
+
+
+def cited_in(paper: Paper, words: str) -> dict[str, tuple[Sentence, ...]]:
+    """What words cite of a paper, by name: numbered relations and statements with their formulas."""
+    names = (*(f"({n})" for n in numbered_in(words)), *named_in(words))
+    return {name: paper.citable[name] for name in names if name in paper.citable}
 
 
 def clauses(paper: Paper) -> Iterator[Clause]:

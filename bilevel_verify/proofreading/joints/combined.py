@@ -67,7 +67,7 @@ def _judged(paper: Paper, shown: Sentence, parts: Combination) -> Iterator[Judge
     if _comes_out([paper.numbered[n] for n, _ in parts], parts, goals):
         yield Judged("citation", shown.place, joint, "holds")
         return
-    near = [s for s in paper.before(shown).values() if not s.unit.startswith("proof of") or s.unit == shown.unit]
+    near = [s for s in paper.before(shown).values() if shown.may_rest_on(s)]
     own = [paper.numbered[n] for n, _ in parts]
     for place, (number, _) in enumerate(parts):
         for other in near:
@@ -81,22 +81,17 @@ def _judged(paper: Paper, shown: Sentence, parts: Combination) -> Iterator[Judge
     yield Judged("citation", shown.place, joint, "undecided", "the combination has other terms")
 
 
-def _comes_out(
-    sources: Sequence[Sentence], parts: Combination, goals: Sequence[tuple[str, Mapping[Monomial, Fraction]]]
-) -> bool:
+def _comes_out(sources: Sequence[Sentence], parts: Combination, goals: Sequence[Mapping[Monomial, Fraction]]) -> bool:
+    """Whether the relations with their factors add up to one of the goals."""
     held = [list(_slacks(s, factor)) for s, (_, factor) in zip(sources, parts, strict=True)]
-    for chosen in islice(product(*held), MOST):
-        total = added([terms for _, terms in chosen])
-        if any(total == goal for _, goal in goals):
-            return True
-    return False
+    return any(added(chosen) in goals for chosen in islice(product(*held), MOST))
 
 
-def _slacks(sentence: Sentence, factor: tree.Node | None = None) -> Iterator[tuple[str, Mapping[Monomial, Fraction]]]:
+def _slacks(sentence: Sentence, factor: tree.Node | None = None) -> Iterator[Mapping[Monomial, Fraction]]:
     """What each bound of a relation says: the larger side less the smaller one, times a factor."""
     for bound in bounds_of(sentence):
         try:
             terms = slack(bound)
-            yield bound.op, terms if factor is None else times(terms, form_of(factor).terms)
+            yield terms if factor is None else times(terms, form_of(factor).terms)
         except Formless:
             continue

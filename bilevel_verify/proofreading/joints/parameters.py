@@ -144,7 +144,7 @@ def _running(draft: Draft, number: int) -> frozenset[str]:
     """Letters that a statement quantifies, or that are indices of its sequences."""
     found: set[str] = set()
     for one in draft.scopes.by_unit[number]:
-        if one.role == "for all" or (one.context.quantifies_also and one.op == ">="):
+        if one.of_all:
             found |= free_letters(one.left) | free_letters(one.right)
         for part in (p for side in (one.left, one.right) for p in side.walk()):
             if isinstance(part, tree.Index):

@@ -100,7 +100,7 @@ def _named_after(sentence: Sentence) -> Iterator[Defect]:
                 continue
             span, what = right.arguments[-1], right.function
             first = span.items[0] if isinstance(span, tree.Tuple) and span.items else None
-            name = left.function if isinstance(left, tree.Call) else getattr(left, "base", getattr(left, "name", ""))
+            name = tree.head_of(left)
             if isinstance(first, tree.Letter) and name.partition("_")[0] == first.name:
                 title = f"{name} is the {what} over {first.name}, a number, where the arg {what} is meant"
                 yield Defect("shape", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)

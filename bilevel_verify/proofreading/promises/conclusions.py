@@ -161,6 +161,11 @@ def own_proofs(paper: Paper, name: str) -> list[Passage]:
     return [p for p in found if p.says_of or p is silent[0]]
 
 
+def proved_in(paper: Paper) -> dict[int, Passage]:
+    """Id of a proof, as an object -> the statement of which it is one of the proofs."""
+    return {id(p): home for name, home in paper.stated.items() for p in own_proofs(paper, name)}
+
+
 def defined_in(passage: Passage) -> dict[str, tree.Node]:
     """Letters that a statement defines by one formula without an order: ``C := 8 L |x_0 - x^*|^2``."""
     table: dict[str, list[tree.Node]] = {}

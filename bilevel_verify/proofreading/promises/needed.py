@@ -21,7 +21,7 @@ from bilevel_verify.proofreading.joints.parameters import (
     is_weaker,
     ratio,
 )
-from bilevel_verify.proofreading.promises.conclusions import own_proofs
+from bilevel_verify.proofreading.promises.conclusions import proved_in
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
@@ -35,7 +35,7 @@ USED = re.compile(r"\b(?:with|since|as|using|use|because|by)\s*\Z", re.I)
 
 def needed_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Conditions that a proof uses, one relation between letters each, against what is said outside of all proofs."""
-    own = {id(p): home for name, home in paper.stated.items() for p in own_proofs(paper, name)}
+    own = proved_in(paper)
     frames = {id(p): frame_of(draft, n) for n, p in enumerate(paper.passages) if p in own.values()}
     for clause in clauses(paper):
         home = own.get(id(clause.passage))

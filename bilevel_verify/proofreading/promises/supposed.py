@@ -60,7 +60,6 @@ SOLVED = re.compile(
 """What is asked for, and not said to hold."""
 OR_BEFORE, OR_AFTER = re.compile(r"\bor\s*\Z"), re.compile(r"\A\s*,?\s*or\b")
 """One of two things is said, and it is not said which."""
-FOR_ALL = re.compile(rf"\bfor (?:all|any|every|each)\s*(?:{HOLE}\s*(?:,|and|,\s*and)\s*)*\Z")
 CASES = re.compile(r"\b(?:if|when(?:ever)?|case|otherwise|unless|suppose|assume|contradiction|contrary)\b", re.I)
 
 
@@ -93,15 +92,6 @@ def _of_cited(draft: Draft, paper: Paper, said: Said, home: Passage, proof: Pass
                 yield from _judged(here, home, None, relation, name)
 
 
-def _quantified(stated: Passage) -> Iterator[str]:
-    """Letters of a whole number of which a statement speaks for all values: ``for all k >= 0 and K >= 1``."""
-    for clause in clauses_of(stated):
-        for place, formula in enumerate(clause.formulas):
-            if FOR_ALL.search(clause.before(place)):
-                links = [link for chain in formula.chains() for link in chain.links()]
-                yield from (a.name for a, r, _ in links if r.word == ">=" and isinstance(a, tree.Letter))
-
-
 def _inputs(paper: Paper) -> set[str]:
     """The numbers that algorithms take in."""
     listed = [r for p in paper.passages if p.kind == "algorithm" for s in p.formulas for r in relations_of(s, True)]
@@ -117,8 +107,10 @@ def _hypotheses(draft: Draft, paper: Paper, stated: Passage, letters: set[str]) 
 
     The value of a letter counts where it is a number, a special case, or the letter stands where the statement is used.
     """
-    frame = frame_of(draft, next(n for n, p in enumerate(paper.passages) if p is stated))
-    inputs, quantified = _inputs(paper), set(_quantified(stated))
+    number = next(n for n, p in enumerate(paper.passages) if p is stated)
+    frame, inputs = frame_of(draft, number), _inputs(paper)
+    natural = [one for one in draft.scopes.by_unit[number] if one.of_all and one.op == ">="]
+    quantified = {n for one in natural for n in free_letters(one.left)}
     for node in frame.own:
         if not isinstance(node, tree.Compare) or len(node.operators) != 1 or free_letters(node) & quantified:
             continue

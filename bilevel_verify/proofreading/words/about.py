@@ -15,7 +15,7 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import bounds_of, to_text_of
 from bilevel_verify.proofreading.joints.clauses import EQUATION, Clause, clauses, named_in
-from bilevel_verify.proofreading.promises.conclusions import own_proofs
+from bilevel_verify.proofreading.promises.conclusions import proved_in
 from bilevel_verify.proofreading.source import Paper, Sentence
 
 WORKS = re.compile(
@@ -30,18 +30,16 @@ WRAPS = ("sum", "prod", "min", "max", "sup", "inf", "expectation", "E", "sqrt")
 
 def about_defects(paper: Paper) -> Iterator[Defect]:
     """Every display of a proof against the relations and statements that are worked on in its sentence."""
-    proofs = {id(p): home for home in paper.stated.values() for p in own_proofs(paper, home.name)}
+    proofs = proved_in(paper)
     for clause in clauses(paper):
         if clause.passage.kind != "proof":
             continue
-        start = 0
-        for place, printed in enumerate(clause.formulas):
-            if printed.read.formula.kind == "display":
-                said, start = clause.before(place)[start:], len(clause.before(place))
-                yield from _judged(paper, clause, printed, said)
+        printed = list(clause.displays())
+        for display, said in printed:
+            yield from _judged(paper, clause, display, said)
         home = proofs.get(id(clause.passage))
         shown = [s for s in home.formulas if s.read.formula.kind == "display"] if home is not None else []
-        if len(shown) == 1 and start == 0 and (done := CONCLUSION.search(clause.words)) is not None:
+        if len(shown) == 1 and not printed and (done := CONCLUSION.search(clause.words)) is not None:
             yield from _judged(paper, clause, shown[0], clause.words[: done.start()])
 
 
@@ -60,7 +58,7 @@ def _judged(paper: Paper, clause: Clause, printed: Sentence, said: str) -> Itera
             continue
         n, op = printed.read.formula.n, bounds[-1].op
         others = [k for k, one in held.items() if k not in cited and one[-1].read.formula.n < n
-                  and _near(one[0], printed) and k.startswith("(") == name.startswith("(")
+                  and printed.may_rest_on(one[0]) and k.startswith("(") == name.startswith("(")
                   and any(quantities(b.left) == mine and b.op == op for s in one for b in bounds_of(s))]  # fmt: skip
         if others:
             meant = others[-1]
@@ -70,13 +68,6 @@ def _judged(paper: Paper, clause: Clause, printed: Sentence, said: str) -> Itera
             place = clause.formulas[0].place if clause.formulas else printed.place
             yield Defect("citation", place, title, "wording", printed.latex, evidence, f"{title} {place}",
                          clause.passage.id)  # fmt: skip
-
-
-def _near(other: Sentence, printed: Sentence) -> bool:
-    """Whether a relation stands in the same proof or outside of proofs, and not in the statement that is proved."""
-    if other.unit.startswith("proof of"):
-        return other.unit == printed.unit
-    return other.read.formula.statement != printed.read.formula.statement
 
 
 def _all(sentence: Sentence) -> set[str]:

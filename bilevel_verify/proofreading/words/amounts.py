@@ -12,7 +12,7 @@ from fractions import Fraction
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import bounds_of, to_text_of
-from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in, numbered_in
+from bilevel_verify.proofreading.joints.clauses import Clause, cited_in, clauses, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import Form, Formless, Monomial, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.quoting import STATED
@@ -48,7 +48,7 @@ def _amount(formula: Sentence) -> tree.Node | None:
 
 def _judged(paper: Paper, clause: Clause, said: str, formula: Sentence, amount: tree.Node) -> Iterator[Judged]:
     values = _values(clause)
-    cited = _cited(paper, said)
+    cited = cited_in(paper, said)
     ahead = {f"({k})": (s,) for k, s in paper.before(formula).items()}
     stated = {p.name: p.formulas for p in paper.stated.values() if p.formulas and p.kind in PROMISES
               and p.formulas[0].read.formula.n < formula.read.formula.n}  # fmt: skip
@@ -75,12 +75,6 @@ def _judged(paper: Paper, clause: Clause, said: str, formula: Sentence, amount: 
     evidence = tuple(f"{n}: {to_text_of(s)}" for n in (*cited, others[-1]) for s in (cited | ahead | stated)[n])
     defect = Defect("citation", formula.place, title, "wording", formula.latex, evidence, unit=formula.unit)
     yield Judged("citation", formula.place, joint, "refuted", title, defect)
-
-
-def _cited(paper: Paper, said: str) -> dict[str, tuple[Sentence, ...]]:
-    """What words cite, by name."""
-    names = (*(f"({n})" for n in numbered_in(said)), *named_in(said))
-    return {k: paper.citable[k] for k in names if k in paper.citable}
 
 
 def _values(clause: Clause) -> dict[str, tree.Node]:

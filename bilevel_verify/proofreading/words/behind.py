@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import bounds_of, to_text_of
-from bilevel_verify.proofreading.joints.clauses import EQUATION, HOLE, Clause, clauses, clauses_of, numbered_in
-from bilevel_verify.proofreading.promises.conclusions import own_proofs
+from bilevel_verify.proofreading.joints.carrying import bounds_of
+from bilevel_verify.proofreading.joints.clauses import EQUATION, HOLE, Clause, clauses, clauses_of
+from bilevel_verify.proofreading.promises.conclusions import proved_in
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
-from bilevel_verify.proofreading.words.sources import supposes
+from bilevel_verify.proofreading.words.sources import supposes, told
 
 LEANS = re.compile(
     r"\b(?:by|from|using|uses?|combin\w+|connect\w+|plug\w*|substitut\w+|insert\w*|into|with|add(?:ing)?|sum(?:ming)?"
@@ -47,7 +47,7 @@ PARTS = re.compile(
 
 def behind_defects(paper: Paper) -> Iterator[Defect]:
     """Every display of a proof with what the words before it cite."""
-    goals = {id(p): dict(_goals(home)) for home in paper.stated.values() for p in own_proofs(paper, home.name)}
+    goals = {proof: dict(_goals(home)) for proof, home in proved_in(paper).items()}
     for clause in clauses(paper):
         if clause.passage.kind == "proof" and clause.passage.of:
             for number, printed in _leaned(clause):
@@ -55,37 +55,34 @@ def behind_defects(paper: Paper) -> Iterator[Defect]:
                 if cited is None:
                     continue
                 if cited.read.formula.n > printed.read.formula.n or cited is printed:
-                    yield from _later(clause, number, cited, printed)
+                    yield from _later(paper, clause, number, cited, printed)
                 elif number in goals.get(id(clause.passage), {}) and not _reached(clause.passage, cited, printed):
                     title = f"({number}) is a premise in the proof of {clause.passage.of}, which claims it"
-                    yield _defect(clause, number, cited, title)
+                    yield told(paper, clause, title, [number])
 
 
 def _leaned(clause: Clause) -> Iterator[tuple[str, Sentence]]:
     """Numbers of relations on which a display rests by the words before it."""
-    start = 0
-    for place, printed in enumerate(clause.formulas):
-        if printed.read.formula.kind != "display":
-            continue
-        before = clause.before(place)
-        said, start = before[start:], len(before)
+    before = ""
+    for printed, said in clause.displays():
+        before += said + HOLE
         if AHEAD.search(before):
-            continue
+            return
         for found in EQUATION.finditer(said):
             head = said[: found.start()]
-            leans = LEANS.search(head) or GIVES.match(said, found.end())
-            if leans and not CONCLUDES.search(head) and numbered_in(found[0]):
+            if (LEANS.search(head) or GIVES.match(said, found.end())) and not CONCLUDES.search(head):
                 yield found["named"] or found["bare"], printed
 
 
-def _later(clause: Clause, number: str, cited: Sentence, printed: Sentence) -> Iterator[Defect]:
+def _later(paper: Paper, clause: Clause, number: str, cited: Sentence, printed: Sentence) -> Iterator[Defect]:
     """What stands behind a step: in the same proof, or as a step of another one."""
     if cited.unit == printed.unit:
         where = "is what the step gives" if cited is printed else "stands behind the step in the same proof"
-        yield _defect(clause, number, cited, f"({number}) is used for a step, and it {where}")
+        yield told(paper, clause, f"({number}) is used for a step, and it {where}", [number])
     elif cited.unit.startswith("proof of") and cited.home != printed.home:
         where = cited.unit.replace("-", " ")
-        yield _defect(clause, number, cited, f"({number}) is used here, and is printed only later, in the {where}")
+        title = f"({number}) is used here, and is printed only later, in the {where}"
+        yield told(paper, clause, title, [number])
 
 
 def _goals(home: Passage) -> Iterator[tuple[str, Sentence]]:
@@ -108,10 +105,3 @@ def _reached(passage: Passage, goal: Sentence, printed: Sentence) -> bool:
     number = f"({goal.read.formula.number})"
     spoken = before.count(number) > 1 or PARTS.search(before) is not None
     return spoken or any(b.left in mine for s in ahead for b in bounds_of(s))
-
-
-def _defect(clause: Clause, number: str, cited: Sentence, title: str) -> Defect:
-    own, said = clause.formulas[0], clause.before(len(clause.formulas) - 1).replace(HOLE, "...")[-160:]
-    evidence = (f"({number}): {to_text_of(cited)}", f"the words: {said}")
-    return Defect("citation", own.place, title, "wording", own.latex, evidence, f"{title} {own.place}",
-                  clause.passage.id)  # fmt: skip

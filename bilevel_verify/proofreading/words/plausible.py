@@ -15,7 +15,7 @@ from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.following.reaching import definitions, reach
 from bilevel_verify.proofreading.joints.attributed import Attributed, attributed
 from bilevel_verify.proofreading.joints.carrying import misnamed, to_text_of
-from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, numbered_in
+from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, cited_in, clauses, numbered_in
 from bilevel_verify.proofreading.joints.forms import Formless, Monomial, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.source import Paper, Sentence
@@ -86,8 +86,7 @@ def _defined(sentence: Sentence) -> set[str]:
 
 def _used(paper: Paper, step: Attributed) -> Iterator[Judged]:
     """What a step takes away and what it brings in, against each relation and statement on which it is said to rest."""
-    names = (*(f"({k})" for k in step.numbers), *step.names)
-    cited = {k: paper.citable[k] for k in names if k in paper.citable}
+    cited = cited_in(paper, step.words)
     gone, new = _changed(step.left, step.right)
     if OTHERWISE.search(step.words) or any(step.printed in held for held in cited.values()):
         return
@@ -97,10 +96,10 @@ def _used(paper: Paper, step: Attributed) -> Iterator[Judged]:
         if not wanted or not any(s.read.statements for s in held):
             continue
         joint = f"{', '.join(sorted(wanted))} in the step that uses {name}"
-        known = mine | _symbols(step.left) | _symbols(step.right)
         lost = wanted - mine if name.startswith("(") else (wanted & _functions_of(paper)) - mine
         lost -= {n for n in lost if n.partition("_")[0] in mine}  # a point with a mark, in a relation between points
-        lost -= set(_by_definition(paper, lost, known))
+        if lost:
+            lost -= set(_by_definition(paper, lost, mine | _symbols(step.left) | _symbols(step.right)))
         other = _that_has(paper, step, wanted, cited) if lost else None
         alone = len(cited) == 1 and not step.formulas and name.startswith("(")
         if other is None or not (not wanted & mine or alone):
@@ -135,13 +134,11 @@ def _that_has(
     paper: Paper, step: Attributed, wanted: set[str], cited: Mapping[str, object]
 ) -> tuple[str, Sentence] | None:
     """The last relation or statement before a step that is not cited for it and has all that changes in it."""
-    n, unit = step.printed.read.formula.n, step.printed.unit
-    own = step.printed.read.formula.statement
+    n, numbered = step.printed.read.formula.n, any(k.startswith("(") for k in cited)
     fits = [
         (k, held[0]) for k, held in paper.citable.items()
-        if k not in cited and held[0].read.formula.n < n and wanted <= _names_of(held)
-        and (held[0].unit == unit or not held[0].unit.startswith("proof of"))
-        and held[0].unit != own and (k.startswith("(") or not any(n.startswith("(") for n in cited))
+        if k not in cited and (k.startswith("(") or not numbered) and held[0].read.formula.n < n
+        and step.printed.may_rest_on(held[0]) and wanted <= _names_of(held)
     ]  # fmt: skip
     return fits[-1] if fits else None
 
@@ -149,7 +146,7 @@ def _that_has(
 def _by_definition(paper: Paper, names: set[str], known: set[str]) -> Iterator[str]:
     """Names that an equation of the paper gives in what is known without them."""
     for left, right in definitions(paper):
-        name = left.function if isinstance(left, tree.Call) else tree.name_of(left)
+        name = tree.head_of(left)
         if name in names and _symbols(right) <= known - {name}:
             yield name
 
@@ -165,7 +162,7 @@ def _functions(paper: Paper, shown: Sentence, cited: Sentence, number: str, clau
         return
     needed = {name for name in tree.functions(chain.members[0]) - KNOWN if not name.startswith(("grad_", "hess_"))}
     joint = f"{', '.join(sorted(needed))} in what comes out of ({number})"
-    if not needed or needed <= _of(cited) | reach(paper, cited.nodes()):
+    if not needed or needed <= _of(cited) or needed <= _of(cited) | reach(paper, cited.nodes()):
         if needed:
             yield Judged("citation", shown.place, joint, "holds")
         return

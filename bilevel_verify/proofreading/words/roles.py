@@ -14,18 +14,17 @@ from collections.abc import Iterator
 from bilevel_verify.language import tree
 from bilevel_verify.latex.statements import EQUATES
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import bounds_of, to_text_of
+from bilevel_verify.proofreading.joints.carrying import bounds_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
-from bilevel_verify.proofreading.promises.conclusions import own_proofs
-from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.proofreading.promises.conclusions import proved_in
+from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.proofreading.words.sources import told
 
 N = r"(?:[Ee]q(?:uation|\.)?s?\s*|[Ii]nequalit(?:y|ies)\s+)?\(?(?P<number>\d+[a-z]?)\)?(?![\w.]*\d)"
 LIST = rf"{N}(?P<more>(?:(?:\s*,\s*|\s*,?\s+and\s+)(?:equation\s+)?\(?\d+[a-z]?\)?(?![\w.]*\d))*)"
-DEFINED = re.compile(
-    rf"{HOLE}\s*,?\s*(?:(?:which )?(?:is|are)\s+)?defined\s+(?:in|by)\s+{LIST}|\bdefinition of\s*{HOLE}\s*in\s+{LIST}"
-    .replace("(?P<number>", "(?P<first>", 1).replace("(?P<more>", "(?P<rest>", 1)
-)  # fmt: skip
+DEFINED = re.compile(rf"{HOLE}\s*,?\s*(?:(?:which )?(?:is|are)\s+)?defined\s+(?:in|by)\s+{LIST}")
+OF = re.compile(rf"\bdefinition of\s*{HOLE}\s*in\s+{LIST}")
 SOLVES = re.compile(rf"\bsolutions? (?:of|to) (?:the )?(?:problem )?{N}", re.I)
 UPDATE = re.compile(rf"\bupdate(?: rule)? (?:in|of) {N}", re.I)
 CLAIM = re.compile(rf"\bclaim(?:ed)? (?:bound |inequality )?in {N}", re.I)
@@ -43,24 +42,24 @@ COMMON = re.compile(
 
 def role_defects(paper: Paper) -> Iterator[Defect]:
     """Every sentence that calls a numbered relation something."""
-    goals = {id(p): {s.read.formula.number for s in home.formulas}
-             for home in paper.stated.values() for p in own_proofs(paper, home.name)}  # fmt: skip
+    proofs = proved_in(paper)
     for clause in clauses(paper):
         yield from _definitions(paper, clause)
         yield from _kinds(paper, clause)
-        if id(clause.passage) in goals:
-            yield from _claims(paper, clause, goals[id(clause.passage)])
+        if (home := proofs.get(id(clause.passage))) is not None:
+            yield from _claims(paper, clause, home)
         yield from _terms(paper, clause)
     yield from _called(paper)
 
 
 def _definitions(paper: Paper, clause: Clause) -> Iterator[Defect]:
     """A letter that is said to be defined in relations stands alone on the left side of one of them."""
-    for said in DEFINED.finditer(clause.words):
+    for said in (*DEFINED.finditer(clause.words), *OF.finditer(clause.words)):
         place = clause.words[: said.end()].count(HOLE) - 1
-        numbers = re.findall(r"\d+[a-z]?", f"{said['number'] or said['first']} {said['more'] or said['rest'] or ''}")
+        numbers = re.findall(r"\d+[a-z]?", f"{said['number']} {said['more']}")
         formula = clause.formulas[place]
-        name = _one_name(formula)
+        nodes = list(formula.nodes())
+        name = tree.head_of(nodes[0]) if len(nodes) == 1 else ""
         named = [paper.numbered[n] for n in numbers if n in paper.numbered]
         raw = formula.latex.strip()
         homes = [k for k, s in paper.numbered.items() if name and (_defines(s, name) or _begins(s, raw))]
@@ -69,16 +68,7 @@ def _definitions(paper: Paper, clause: Clause) -> Iterator[Defect]:
         if any(name in s.names() or name in _calls(s) or raw in s.latex for s in named):
             continue
         title = f"({numbers[0]}) is named as what defines {name}, and has no {name}; ({homes[0]}) defines it"
-        yield _defect(clause, title, [numbers[0], homes[0]], paper, said[0])
-
-
-def _one_name(formula: Sentence) -> str:
-    """The letter, sequence or function that a formula is."""
-    nodes = list(formula.nodes())
-    if len(nodes) != 1:
-        return ""
-    node = nodes[0]
-    return node.function if isinstance(node, tree.Call) else tree.name_of(node)
+        yield told(paper, clause, title, [numbers[0], homes[0]], said[0])
 
 
 def _calls(sentence: Sentence) -> set[str]:
@@ -86,12 +76,8 @@ def _calls(sentence: Sentence) -> set[str]:
 
 
 def _defines(sentence: Sentence, name: str) -> bool:
-    for chain in sentence.chains():
-        for left, relation, _ in chain.links():
-            found = left.function if isinstance(left, tree.Call) else tree.name_of(left)
-            if relation.word in EQUATES and found == name:
-                return True
-    return False
+    links = (link for chain in sentence.chains() for link in chain.links())
+    return any(relation.word in EQUATES and tree.head_of(left) == name for left, relation, _ in links)
 
 
 def _begins(sentence: Sentence, raw: str) -> bool:
@@ -109,7 +95,7 @@ def _kinds(paper: Paper, clause: Clause) -> Iterator[Defect]:
             read = cited is not None and cited.read.statements and (fits is _is_update or _of_iterates(cited))
             if cited is not None and read and others and not fits(cited):
                 title = f"({said['number']}) is called {called}, and is none; ({others[0]}) is one"
-                yield _defect(clause, title, [said["number"], others[0]], paper, said[0])
+                yield told(paper, clause, title, [said["number"], others[0]], said[0])
 
 
 def _of_iterates(sentence: Sentence) -> bool:
@@ -128,15 +114,15 @@ def _is_update(sentence: Sentence) -> bool:
     return any(isinstance(first, tree.Index | tree.Letter) for first in firsts)
 
 
-def _claims(paper: Paper, clause: Clause, goals: set[str]) -> Iterator[Defect]:
+def _claims(paper: Paper, clause: Clause, proved: Passage) -> Iterator[Defect]:
     """A claim is one of the statement that is proved, or of its proof."""
     for said in CLAIM.finditer(clause.words):
         cited = paper.numbered.get(said["number"])
-        own = sorted(g for g in goals if g)
+        own = sorted(s.read.formula.number for s in proved.formulas if s.read.formula.number)
         home = cited.read.formula.statement if cited is not None else ""
         if cited is not None and own and home not in ("", clause.passage.formulas[0].read.formula.statement):
             title = f"({said['number']}) is called a claim in the proof of {clause.passage.of}, which has ({own[0]})"
-            yield _defect(clause, title, [said["number"], own[0]], paper, said[0])
+            yield told(paper, clause, title, [said["number"], own[0]], said[0])
 
 
 def _terms(paper: Paper, clause: Clause) -> Iterator[Defect]:
@@ -152,7 +138,7 @@ def _terms(paper: Paper, clause: Clause) -> Iterator[Defect]:
         others = [k for k, s in near.items() if k != said["number"] and _has(s, left)]
         if others and not _has(cited, left):
             title = f"what is bounded here is no term of ({said['number']}); it is one of ({others[-1]})"
-            yield _defect(clause, title, [said["number"], others[-1]], paper, said[0])
+            yield told(paper, clause, title, [said["number"], others[-1]], said[0])
 
 
 def _has(sentence: Sentence, term: tree.Node) -> bool:
@@ -189,14 +175,4 @@ def _called(paper: Paper) -> Iterator[Defect]:
         for number, clause, words in found:
             if number == rare and once == 1 and often > 1:
                 title = f"({rare}) is called the {name} here, and ({usual}) is elsewhere"
-                yield _defect(clause, title, [rare, usual], paper, words)
-
-
-def _defect(clause: Clause, title: str, numbers: list[str], paper: Paper, words: str) -> Defect:
-    near = clause.formulas or clause.passage.formulas
-    place = near[0].place if near else clause.passage.name or "text"
-    latex = clause.formulas[0].latex if clause.formulas else ""
-    shown = [f"({n}): {to_text_of(paper.numbered[n])}" for n in dict.fromkeys(numbers)]
-    evidence = (*shown, f"the words: {' '.join(words.replace(HOLE, '...').split())}")
-    return Defect("citation", place, title, "wording", latex, evidence, f"{title} {clause.passage.id}",
-                  clause.passage.id)  # fmt: skip
+                yield told(paper, clause, title, [rare, usual], words)

@@ -7,14 +7,14 @@ Lemma 2``: it stands there. ``By (3) with gamma_0 = 1``: it has the letter that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
 from bilevel_verify.proofreading.joints.citations import KINDS
 from bilevel_verify.proofreading.joints.clauses import HOLE, ITEM, Clause, clauses, clauses_of
-from bilevel_verify.proofreading.promises.conclusions import own_proofs
+from bilevel_verify.proofreading.promises.conclusions import proved_in
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 
 N = r"\((\d+[a-z]?)\)"
@@ -56,7 +56,7 @@ OPEN = re.compile(
 
 def source_defects(paper: Paper) -> Iterator[Defect]:
     """Every sentence that cites relations by their numbers."""
-    proofs = {id(p): home for home in paper.stated.values() for p in own_proofs(paper, home.name)}
+    proofs = proved_in(paper)
     for clause in clauses(paper):
         yield from _sums(paper, clause)
         yield from _homes(paper, clause)
@@ -77,9 +77,9 @@ def _sums(paper: Paper, clause: Clause) -> Iterator[Defect]:
             numbers += [s.read.formula.number for s in before[-1:] if s.read.formula.number]
         twice = sorted({n for n in numbers if numbers.count(n) > 1})
         if twice:
-            yield _told(paper, clause, f"({twice[0]}) is named twice in one sum", twice)
+            yield told(paper, clause, f"({twice[0]}) is named twice in one sum", twice)
         elif said["is"] in numbers:
-            yield _told(paper, clause, f"({said['is']}) is said to be a sum of which it is a term", [said["is"]])
+            yield told(paper, clause, f"({said['is']}) is said to be a sum of which it is a term", [said["is"]])
 
 
 def _given(paper: Paper, clause: Clause, home: Passage) -> Iterator[Defect]:
@@ -91,13 +91,13 @@ def _given(paper: Paper, clause: Clause, home: Passage) -> Iterator[Defect]:
         return
     here = _place(clause)
     if cited.unit == clause.passage.formulas[0].unit and cited.read.formula.n > here:
-        yield _told(paper, clause, f"({said[1]}) is said to be given here, and it stands behind", [said[1]])
+        yield told(paper, clause, f"({said[1]}) is said to be given here, and it stands behind", [said[1]])
     elif cited.unit == clause.passage.formulas[0].unit and clause.words in _last_words(clause.passage):
         title = f"the proof of {home.name} ends with ({said[1]}), which it has before; {home.name} states ({own[-1]})"
-        yield _told(paper, clause, title, [said[1], own[-1]])
+        yield told(paper, clause, title, [said[1], own[-1]])
     elif cited.read.formula.statement not in ("", home.id) and cited.unit != clause.passage.formulas[0].unit:
         title = f"the proof of {home.name} is said to give ({said[1]}); {home.name} states ({own[-1]})"
-        yield _told(paper, clause, title, [said[1], own[-1]])
+        yield told(paper, clause, title, [said[1], own[-1]])
 
 
 def _last_words(passage: Passage) -> str:
@@ -117,7 +117,7 @@ def _own_goal(paper: Paper, clause: Clause, home: Passage) -> Iterator[Defect]:
         if not (_is_stated(paper, cited) or behind):
             return
         title = f"the induction assumes ({said[1]}), and {home.name} states ({own[0]})"
-        yield _told(paper, clause, title, [said[1], own[0]])
+        yield told(paper, clause, title, [said[1], own[0]])
     if OPEN.search(clause.passage.words) or HOLE not in clause.words or _is_supposed(home):
         return
     number, words = f"({own[0]})", clause.passage.words
@@ -125,7 +125,7 @@ def _own_goal(paper: Paper, clause: Clause, home: Passage) -> Iterator[Defect]:
     for used in RESTS.finditer(clause.words):
         leans = own[0] in used.groups() and HOLE in clause.words[used.end() :]
         if leans and words.count(number) - concluded == 1:
-            yield _told(paper, clause, f"{number} is a premise in the proof of {home.name}, which states it", own)
+            yield told(paper, clause, f"{number} is a premise in the proof of {home.name}, which states it", own)
 
 
 def _is_supposed(home: Passage) -> bool:
@@ -160,9 +160,9 @@ def _homes(paper: Paper, clause: Clause) -> Iterator[Defect]:
         shown = [s for s in named.formulas if s.read.formula.kind == "display"]
         if said["how"] == "and":
             if shown == [cited] and re.search(rf"\b(?:by|from|with|using)\s+{re.escape(said[0])}", clause.words, re.I):
-                yield _told(paper, clause, f"({said[1]}) is what {name} says: one thing is named twice", [said[1]])
+                yield told(paper, clause, f"({said[1]}) is what {name} says: one thing is named twice", [said[1]])
         elif statement != named.id and not re.search(r"\bproof\b", clause.words[: said.start()]):
-            yield _told(paper, clause, f"({said[1]}) is said to be of {name}, and stands elsewhere", [said[1]])
+            yield told(paper, clause, f"({said[1]}) is said to be of {name}, and stands elsewhere", [said[1]])
 
 
 def _values(paper: Paper, clause: Clause) -> Iterator[Defect]:
@@ -181,7 +181,7 @@ def _values(paper: Paper, clause: Clause) -> Iterator[Defect]:
         others = [k for k, s in paper.before(formula).items() if name in s.names()]
         if others:
             title = f"{name} gets a value in ({number}), which has no {name}; ({others[-1]}) has"
-            yield _told(paper, clause, title, [number, others[-1]])
+            yield told(paper, clause, title, [number, others[-1]])
 
 
 def _set(formula: Sentence) -> str:
@@ -214,9 +214,11 @@ def _place(clause: Clause) -> int:
     return ahead[-1].read.formula.n if ahead else 0
 
 
-def _told(paper: Paper, clause: Clause, title: str, numbers: list[str]) -> Defect:
-    shown = (f"({n}): {to_text_of(paper.numbered[n])}" for n in numbers if n in paper.numbered)
-    return _defect(clause, title, (*shown, f"the words: {clause.words.replace(HOLE, '...')[:160]}"))
+def told(paper: Paper, clause: Clause, title: str, numbers: Iterable[str], words: str = "") -> Defect:
+    """A sentence that is wrong about numbered relations: these, and its ``words``, or the first of them, are shown."""
+    shown = (f"({n}): {to_text_of(paper.numbered[n])}" for n in dict.fromkeys(numbers) if n in paper.numbered)
+    said = " ".join((words or clause.words[:160]).replace(HOLE, "...").split())
+    return _defect(clause, title, (*shown, f"the words: {said}"))
 
 
 def _defect(clause: Clause, title: str, evidence: tuple[str, ...]) -> Defect:
