@@ -111,6 +111,13 @@ class MathematicalError(BilevelVerifyError, ArithmeticError):
     """A quantity that does not exist here (no minimiser, singular lower level); carries what is known instead."""
 
 
+class UnboundError(MathematicalError, KeyError):
+    """A letter that a formula needs has no value."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class InfeasibleError(MathematicalError):
     """The feasible set (or its intersection with a cut) is empty."""
 

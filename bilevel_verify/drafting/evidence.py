@@ -33,6 +33,7 @@ from bilevel_verify.latex.source.tokens import Source, Token
 TRANSPOSES = ("T", "top", "intercal", r"\mathsf{T}")
 MARKS = ("-", "+")
 BARS = {"||": "||", "|": "|", "||(": "||)", "|(": "|)", "dot(": "dot)"}
+NEAR_IDENTITY = re.compile(r"[(\[](?:\\math\w+\{I\}|I)[-+][^()\[\]]*[)\]](?:\^\{?-1\}?)?[.,;\s]*\Z")
 LEAST = frozenset({"min", "max", "inf", "sup", "argmin", "argmax"})
 
 
@@ -168,8 +169,22 @@ class Evidence:
             for argument in arguments:
                 if (value := self._value(source, argument)) is not None:
                     self.trait(value, "value point", at)
-        if before is None and isinstance(follows, Token) and follows.text == ":":
+        if before is None and (colon := self._colon(source, items, after)):
             found.traits["mapped"] += 1
+            found.traits["to itself"] += _is_to_itself(items[colon + 1 :])
+
+    def _colon(self, source: Source, items: Sequence[Item], place: int) -> int:
+        """Where the colon of ``A: H \\to H`` or ``A, B: H \\to H`` stands behind a symbol; 0 if there is none."""
+        while place < len(items):
+            item = items[place]
+            if isinstance(item, Token) and item.text == ":":
+                return place
+            if not (isinstance(item, Token) and item.text == "," and place + 1 < len(items)):
+                return 0
+            atom, place = self._atom(source, items, place + 1)
+            if atom is None:
+                return 0
+        return 0
 
     def _after_nabla(self, source: Source, items: Sequence[Item], place: int) -> bool:
         back = place - 1
@@ -285,6 +300,7 @@ class Evidence:
         elif inside in ("", "script"):
             sides = list(sides_of(items))
             self._members(source, sides, at)
+            self._matrices(source, sides, at)
             for number, (part, before, after) in enumerate([] if inside else sides):
                 if number and are_dots(sides[number - 1][0]):
                     self._terms(source, part, at, "listed")  # the end of k = 0, 1, \\dots, K-1
@@ -316,6 +332,30 @@ class Evidence:
             else:
                 self.trait(whole, "set", at)
 
+    def _matrices(self, source: Source, sides: list[tuple[list[Item], str, str]], at: int) -> None:
+        """``B = A^\\top A + c I``: what is equal to a sum with a matrix in it is one."""
+        for (one, _, sign), (other, _, _) in itertools.pairwise(sides):
+            for side, value in ((one, other), (other, one)) if sign in ("==", ":=") else ():
+                named, terms = self._single(source, side), list(split_at(value, MARKS))
+                if named is not None and any(self._is_matrix(source, term, len(terms)) for term in terms):
+                    self.trait(named, "ordered", at)
+
+    def _is_matrix(self, source: Source, term: list[Item], of: int) -> bool:
+        """``c I``, ``A^\\top A``, ``a a^\\top``, ``c (I + A)^{-1}``; of several terms also ``I`` alone."""
+        if NEAR_IDENTITY.search(flat(term)):
+            return True
+        ended = [i for i in term if not (isinstance(i, Token) and i.text in (".", ";"))]
+        starts = itertools.dropwhile(lambda i: not isinstance(i, Token) or i.kind not in ("letter", "command"), ended)
+        factors = list(self._factors(source, list(starts)))
+        if factors and is_identity(factors[-1]):
+            return len(factors) + of > 2
+        if len(factors) < 2:
+            return False
+        one, last = factors[-2:]
+        turned = [f.sup is not None and flat(f.sup) in TRANSPOSES for f in (one, last)]
+        squares = ([False, True], [True, False]) if last.symbol.rstrip("}")[-1:].isupper() else ([False, True],)
+        return one.symbol == last.symbol and turned in squares
+
     def _factors(self, source: Source, items: Sequence[Item]) -> Iterator[Atom]:
         """Symbols side by side, where there is nothing else."""
         found, place = [], 0
@@ -332,3 +372,9 @@ class Evidence:
             found.append(atom)
             place = after
         yield from found
+
+
+def _is_to_itself(items: Sequence[Item]) -> bool:
+    """``H \\to H``, ``\\mathbb{R}^n \\to \\mathbb{R}^n``: from points to points."""
+    (one, _, sign), *rest = sides_of(items)
+    return bool(rest) and sign == "to" and flat(one).strip() == flat(rest[0][0]).strip() != "\\mathbb{R}"

@@ -30,7 +30,7 @@ TAKEN = (
 SAID = {
     "scalar": r"constants?|numbers?|scalars?|parameters?|step[- ]?sizes?|accuracy|tolerance|radius|reals?|integers?",
     "vector": r"vectors?|points?|iterates?",
-    "matrix": r"matri(?:x|ces)",
+    "matrix": r"matri(?:x|ces)|linear (?:maps?|mappings?|operators?)|bounded operators?",
     "function": r"functions?|objectives?|losses|loss|mappings?|maps?",
 }
 """Words before a formula -> what they say about the symbol in it."""
@@ -219,7 +219,7 @@ def _declared(seen: Seen, answers: Mapping[str, str]) -> list[Declared]:
     if not seen.key[3] and family:
         found.append(made("function", kind, {"first"}, "function"))
     if seen.key[3] or not family or indexed < traits.count:
-        found.append(made("function", kind, set(), "function"))
+        found.append(made("function", kind, {"map"} if seen.is_map else set(), "function"))
     if _alone(seen):
         other, _ = plain_kind(seen)
         flags = {str(arity) for arity in traits.arities if arity > 1 and arity < 7}
@@ -306,7 +306,8 @@ def _is_function(seen: Seen) -> bool:
         return True
     if "\\mathcal" in seen.key[3] and traits.arities.total() == traits.count:
         return True  # the projection onto a set, \Pi_{\mathcal X}(x - y)
-    if traits.traits["differentiated"] or (traits.traits["mapped"] and applied) or seen.applied * 8 > traits.count:
+    mapped = seen.is_map or (traits.traits["mapped"] and applied)
+    if mapped or traits.traits["differentiated"] or seen.applied * 8 > traits.count:
         return True
     if applied > 1 and applied >= traits.traits["bracket"] and seen.key[0] not in NUMBER_LIKE:
         return True  # E(t), p(A): one symbol in brackets is an argument

@@ -34,6 +34,13 @@ class Seen:
         return latex_of(self.traits.atom)
 
     @property
+    def is_map(self) -> bool:
+        """``T: H \\to H``, put before points: ``T x``, and no linear one."""
+        traits = self.traits.traits
+        number = traits["scalar place"] + traits["compared"] + traits["transposed"] + self.spoken["matrix"]
+        return bool(traits["to itself"] and traits["prefix"] and not number)
+
+    @property
     def applied(self) -> int:
         """How often it stands before a bracket that can only hold arguments: several, or a vector."""
         several = sum(n for arity, n in self.traits.arities.items() if arity > 1)
@@ -53,6 +60,8 @@ def _value(seen: Seen) -> tuple[str, str]:
     letter = core(symbol)
     if traits["set"]:
         return "set", ""
+    if traits["to itself"]:
+        return "vector", ""
     if (vector and not traits["differentiated"]) or "\\mathbf" in symbol:
         return ("matrix" if letter[:1].isupper() else "vector"), ""
     if letter.islower() or letter.startswith("\\") or traits["differentiated"] or symbol.startswith("\\mathcal"):

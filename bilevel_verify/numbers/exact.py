@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bilevel_verify.errors import MathematicalError
+from bilevel_verify.errors import MathematicalError, UnboundError
 from bilevel_verify.language import tree
 from bilevel_verify.language.elementary import ELEMENTARY, TRANSCENDENTAL
 from bilevel_verify.numbers.balls import BALLS
@@ -233,7 +233,9 @@ class Exact:
     def named(self, name: str) -> Scalar:
         import flint
 
-        return {"pi": flint.arb.pi, "E": flint.arb.const_e}[name]()
+        if name not in ("pi", "E"):
+            raise UnboundError(f"{name} has no value")
+        return flint.arb.pi() if name == "pi" else flint.arb.const_e()
 
     def neg(self, a: Scalar) -> Scalar:
         return -a
@@ -314,7 +316,7 @@ class Formula:
         Raises
         ------
         MathematicalError : undefined here (division by zero, root of a negative number), names what.
-        KeyError : a letter without a value.
+        UnboundError : a letter without a value.
         """
         found: Scalar = self._of(node, condition=False)
         return found

@@ -211,6 +211,8 @@ def application(cursor: Cursor, entry: Entry, name: str, kind: Kind, sub: tuple[
         index = indices_of(cursor, entry, sub)
     expected = entry.name == EXPECTATION
     values = _expected(cursor) if expected else arguments(cursor)
+    if values is None and "map" in entry.flags and begins_operand(cursor, cursor.look()):
+        values = [cursor.context.operand(cursor)]  # ``T x``
     if values is None:
         node = tree.Index(name, tuple(index), column=column) if index else tree.Letter(name, column=column)
         return Value(node, "function")

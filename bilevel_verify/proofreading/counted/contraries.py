@@ -71,6 +71,8 @@ def _numbers(paper: Paper, home: Passage, proof: Passage, parts: list[Clause]) -
             continue
         single = [n for s in proof.formulas for c in s.chains() if c.equation is not None
                   and c.equation[0] == tree.Letter(name) and (n := whole(c.equation[1])) is not None]  # fmt: skip
+        if not single and all(op in (">", ">=") for op, _, _ in mine):  # one step for most k, and no distinction
+            continue
         top = max(n for _, n, _ in mine) + 2
         tests = [(op, n) for op, n, _ in mine]
         missing = [k for k in range(low, top) if k not in single and not _in(k, tests)]

@@ -23,8 +23,9 @@ from bilevel_verify.proofreading.instances.known import is_form, known_before, m
 from bilevel_verify.proofreading.instances.scenes import LOWER, UPPER, Rules, Scene, scenes
 from bilevel_verify.proofreading.joints.carrying import Bounded, bounds_of
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.nearly import about, equations, runs
+from bilevel_verify.proofreading.joints.nearly import about, entry_names, equations, runs
 from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.theorems.rewrite import substitute
 
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
@@ -155,6 +156,8 @@ def _equated(paper: Paper, rules: list[tuple[tree.Index, tree.Node]], entry: tre
 
 def _put_in(paper: Paper, scene: Scene, sentence: Sentence, step: Step) -> Iterator[Step]:
     """A step with what the text before it says of its inner products and norms: equations alone, then bounds, too."""
+    if names := entry_names(paper, sentence):
+        yield substitute(step[0], names), step[1], substitute(step[2], names)
     facts = known_before(paper, scene.passage, sentence.read.formula.n, lettered(paper))
     left, op, right = step
     bounded = op not in EQUAL and any(len(chain.members) > 2 for chain in sentence.chains())  # else: a citation's

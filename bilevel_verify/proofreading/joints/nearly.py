@@ -103,7 +103,7 @@ def nearly_equal_defects(paper: Paper) -> Iterator[Defect]:
 def _judged(paper: Paper, sentence: Sentence, left: tree.Node, right: tree.Node, rules: list[Rule]) -> Iterator[Defect]:
     yield from _factor(sentence, left, right)
     step = Step(paper.notation, about(paper, (left, right), rules), left, right)
-    if step.equal or not step.choices:
+    if step.equal or not step.choices or _equal_as_entries(paper, sentence, left, right, rules):
         return
     found = [
         what
@@ -117,6 +117,19 @@ def _judged(paper: Paper, sentence: Sentence, left: tree.Node, right: tree.Node,
     title = f"the two sides are not equal; with {meant} in the place of {printed} they are"
     yield Defect("index", sentence.place, title, "local slip", sentence.latex, (to_text(left), to_text(right)),
                  f"nearly {title} {sentence.unit}", sentence.unit)  # fmt: skip
+
+
+def entry_names(paper: Paper, sentence: Sentence) -> dict[str, tree.Node]:
+    """Letters that stand for entries where a formula stands: ``h = h_k``."""
+    near = (c.equation for s in paper.homes.get(sentence.home, ()) if s.unit == sentence.unit for c in s.chains())
+    return {a.name: b for a, b in filter(None, near) if isinstance(a, tree.Letter) and isinstance(b, tree.Index)}
+
+
+def _equal_as_entries(paper: Paper, sentence: Sentence, left: tree.Node, right: tree.Node, rules: list[Rule]) -> bool:
+    """Whether the sides are equal with what the letters stand for: ``h = h_k``, ``r = r_k`` and ``r_k = ||h_k||``."""
+    names = entry_names(paper, sentence)
+    one, other = (substitute(side, names) for side in (left, right)) if names else (left, right)
+    return bool(names) and Step(paper.notation, about(paper, (one, other), rules), one, other).equal
 
 
 def _factor(sentence: Sentence, left: tree.Node, right: tree.Node) -> Iterator[Defect]:
@@ -158,7 +171,7 @@ def equations(paper: Paper) -> list[Rule]:
     return list(found)
 
 
-def about(paper: Paper, sides: tuple[tree.Node, tree.Node], rules: list[Rule]) -> tuple[Rule, ...]:
+def about(paper: Paper, sides: tuple[tree.Node, ...], rules: list[Rule]) -> tuple[Rule, ...]:
     """The equations of the entries of two sides, at their indices."""
     entries = list(dict.fromkeys(p for side in sides for p in side.walk() if isinstance(p, tree.Index)))
     found: dict[tree.Index, tree.Node] = {}

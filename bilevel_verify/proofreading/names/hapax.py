@@ -45,7 +45,7 @@ def letter_defects(paper: Paper) -> Iterator[Defect]:
         sentence = found[0]
         if name.partition("_")[0] == "T" and TRANSPOSED.search(paper.text):
             continue
-        if name in paper.entries or _is_derivative(paper, name):
+        if name in paper.entries or _is_function(paper, name):
             continue
         if len(found) > 1 or name in NUMBERS | OTHERS | paper.notation.indices or _introduced(name, sentence):
             continue
@@ -59,10 +59,10 @@ def letter_defects(paper: Paper) -> Iterator[Defect]:
         yield Defect("letter", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
 
 
-def _is_derivative(paper: Paper, name: str) -> bool:
-    """``p'`` of a function ``p``."""
+def _is_function(paper: Paper, name: str) -> bool:
+    """``p'`` or ``p`` of a function ``p``: what stands without its argument."""
     entry = paper.notation.by_name.get((name, "letter"))
-    alike = paper.notation.by_symbol.get(entry.atom.symbol, ()) if entry is not None and entry.atom.primes else ()
+    alike = paper.notation.by_symbol.get(entry.atom.symbol, ()) if entry is not None else ()
     return any(e.role == "function" and not e.atom.primes for e in alike)
 
 
@@ -134,6 +134,8 @@ def _named(node: tree.Node) -> set[str]:
             return {name}
         case tree.Call(function=name, arguments=arguments) if name not in VECTOR_FUNCTIONS | SCALAR_FUNCTIONS:
             return {name}.union(*(_named(a) for a in arguments))
+        case tree.Power(base=base):  # ``||v||_A^2 := v^T A v``
+            return _named(base)
     return set()
 
 

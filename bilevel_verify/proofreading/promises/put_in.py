@@ -212,7 +212,7 @@ def _formulas(paper: Paper, entry: tree.Index) -> Iterator[tuple[Sentence, tree.
     """The formula of an entry, at its index, where there is one for all entries of the sequence."""
     found = []
     for passage in paper.passages:
-        for sentence in passage.formulas if passage.kind not in (*PROMISES, "proof") else ():
+        for sentence in passage.formulas if passage.kind not in (*PROMISES, "proof", "remark") else ():
             for left, right in (c.equation for c in sentence.chains() if c.equation is not None):
                 match left:
                     case tree.Index(base=entry.base, indices=(tree.Letter(name=index),)) if plain(right):

@@ -127,6 +127,8 @@ def _least(sentence: Sentence) -> Iterator[tuple[str, tuple[int, Sentence]]]:
 def _at(passage: Passage, name: str, low: int, said: Sentence) -> Iterator[Defect]:
     """What has no value at the least one, in the displays behind the words."""
     n = said.read.formula.n
+    if name in {m for s in passage.formulas if s is not said for c in s.chains() for m in _positive(c.tree)}:
+        return  # ``If alpha > 3, then also``
     for sentence in passage.formulas:
         if sentence.read.formula.n < n - 1:
             continue

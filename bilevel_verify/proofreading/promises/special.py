@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from bilevel_verify.drafting.letters import plain
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.numbers.exact import Formula
@@ -124,6 +125,9 @@ def _values(clause: Clause, place: int) -> dict[str, tree.Node]:
     for one in said:
         alone = special_values(Clause(clause.words, clause.formulas[one : one + 1], clause.passage))
         found |= {n: v for n, v in alone.items() if one < place or n not in found}
+    for name, value in (e for i in said for c in clause.formulas[i].chains() if (e := c.equation)):
+        if found and isinstance(name, tree.Letter) and plain(value) and name.name not in tree.letters(value):
+            found.setdefault(name.name, value)  # ``with lambda = 2 mu and c = 0``
     return found
 
 
@@ -196,9 +200,9 @@ def _compared(
         difference = differs(want, got, one.op, ties)
         if difference is None and source.op == one.op:
             return Judged("citation", sentence.place, joint, "holds")
-        plain, how = difference or (False, "another relation")
+        firm, how = difference or (False, "another relation")
         same = {n for m in want.terms for n, _ in m} >= {n for m in got.terms for n, _ in m if not n.startswith("#")}
-        if plain and same and source.op == one.op and first is None:
+        if firm and same and source.op == one.op and first is None:
             first = how, want, got
         reason = reason or how
     if first is None or (len(near) > 1 and reason and first[0] != reason):
@@ -232,8 +236,9 @@ def _ranges(paper: Paper, draft: Draft, clause: Clause, values: Mapping[str, tre
 def _allowed(clause: Clause, name: str, condition: tree.Node, values: Mapping[str, tree.Node]) -> Judged:
     place = next(s.place for s in clause.formulas)
     joint = f"{name} used at {', '.join(f'{n} = {to_text(v)}' for n, v in values.items())}: {to_text(condition)}"
+    known = {n: number for n, v in values.items() if (number := tree.rational(v)) is not None}
     try:
-        answer = Formula({n: v.value for n, v in values.items() if isinstance(v, tree.Number)}).answer(condition)
+        answer = Formula(known).answer(condition) if free_letters(condition) - NUMBERS <= known.keys() else None
     except (BilevelVerifyError, ArithmeticError):
         answer = None
     if answer is None:

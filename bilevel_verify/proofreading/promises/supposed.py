@@ -153,13 +153,15 @@ def _of_start(said: Said, home: Passage) -> Iterator[Judged]:
     supposed = supposed_in(home)
     if any(to_text(r).endswith(">= 1") for s in supposed for r in relations_of(s, False)):
         return
-    fixed = {r.operands[0] for s in home.formulas for r in relations_of(s, False) if r.operators == ("==",)}
+    every = [r for s in home.formulas for r in relations_of(s, False)]
+    fixed = {r.operands[0] for r in every if r.operators == ("==",)}
+    late = {r.operands[0] for r in every if r.operators[0] in (">", ">=") and not tree.is_zero(r.operands[1])}
     for sentence in (s for s in home.formulas if s not in supposed):
         for relation in relations_of(sentence, False):
             entry, bound = relation.operands
             if isinstance(entry, tree.Letter) and (found := ENTRY.fullmatch(entry.name)) and found["index"] != "0":
                 first = f"{found['base']}[0]"
-                if tree.Letter(found["index"]) in fixed:  # said of one index
+                if tree.Letter(found["index"]) in fixed | late:  # said of one index, or from a later one on
                     continue
                 beside = any("[" in name for name in tree.letters(bound))  # another sequence has a first entry, too
                 if first in said.known and found["index"] not in tree.letters(bound) and not beside:
