@@ -16,6 +16,7 @@ CALLS, ONE_VARIABLE, MADE = "calls-of-components.tex", "calls-in-one-variable.te
 NUMBERS, BLOCKS, TWO_STEPS = "numbers-of-things.tex", "components-and-blocks.tex", "gradients-of-two-steps.tex"
 SIGN, GIVES, LISTS, SUMMED = "standing-sign.tex", "gives-which-is.tex", "given-in-lists.tex", "summed-up.tex"
 CALLED, ONE_KIND = "what-relations-are-called.md", "statements-of-one-kind.md"
+HYPOTHESIS, SECOND = "one-hypothesis.tex", "Let ${}$. Then\n\\begin{{equation}}\\label{{two}}"
 LEAST, TERM = "minimum-of-a-quadratic.tex", "term-throughout.tex"
 SLIPS = [
     (CALLED, "solution of (1)", "solution of (3)", "(3) is called a problem, and is none"),
@@ -29,6 +30,16 @@ SLIPS = [
     (CALLED, "Adding (6) and", "Adding (12) and", "(12) is used here, and is printed only later"),
     (CALLED, "From Lemma 3 we", "From Lemma 1 we", "which it does not have; Lemma 3 has"),
     (ONE_KIND, r"x_k-\eta\nabla f(x_k)$", r"x_k+\eta\nabla f(x_k)$", "the step goes along the gradient"),
+    (
+        HYPOTHESIS,
+        SECOND.format(r"0<\eta\le\frac1L"),
+        SECOND.format(r"\eta>0"),
+        "which Lemma 1 supposes",
+    ),
+    ("short-names.tex", "=Mr^2 .", "=2Mr^2 .", "with 1 in the place of 2 it does"),
+    ("short-names.tex", r"=\frac M2r\|h\|+", r"=\frac M2r\|h\|^2+", "with norm(h) in the place of norm(h)**2"),
+    ("at-one-half.tex", r"\le 2\|x^0-z\|", r"\le \|x^0-z\|", "is 2 and 1 is printed"),
+    ("at-one-half.tex", r"\alpha=\tfrac12$ gives", r"\alpha=\tfrac32$ gives", "its hypothesis alpha < 1 excludes"),
     (LEAST, r"=f(x)-\frac{1}{2\mu}", r"=f(x)+\frac{1}{2\mu}", "with -(1/(2*mu)*norm(grad_f(x))**2)"),
     (LEAST, r"=f(x)-\frac{1}{2\mu}", r"=f(x)-\frac{1}{\mu}", "the step does not hold as printed"),
     (LEAST, r"x_{k+1}\rangle+\mu", r"x_{k+1}\rangle-\mu", "the step does not hold as printed"),

@@ -1,7 +1,8 @@
 """A step of a chain that fails on instances, and with one small thing changed holds on all of them.
 
 Steps that rest on a property of the functions fail on instances, too, since these know no property; but no change of a
-factor, sign, exponent or index makes them hold on all. A step that such a change mends was meant so.
+factor, sign, exponent or index makes them hold on all. A step that such a change mends was meant so. One that holds
+under a hypothesis of another statement needs that hypothesis.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from bilevel_verify.proofreading.instances.scenes import LOWER, UPPER, Rules, Sc
 from bilevel_verify.proofreading.joints.carrying import Bounded, bounds_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.nearly import about, entry_names, equations, runs
-from bilevel_verify.proofreading.source import Paper, Sentence
-from bilevel_verify.theorems.rewrite import substitute
+from bilevel_verify.proofreading.joints.parameters import INHERITS, frame_of
+from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
+from bilevel_verify.theorems.rewrite import free_letters, substitute
+from bilevel_verify.theorems.vocabulary import NUMBERS
 
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
@@ -43,20 +46,24 @@ CITES = re.compile(r"\(\d+[a-z]?\)|\b(?:holds?|hypothesis|assum\w+|suppose\w*|Le
 """What a second bound of one quantity may rest on besides the first."""
 HOLDS, FAILS, UNCLEAR = "holds", "fails", "unclear"
 Step: TypeAlias = tuple[tree.Node, str, tree.Node]
+Supposed: TypeAlias = list[tuple[str, tree.Compare]]
+"""Bounds of parameters with the names of the statements that suppose them."""
 
 
 def link_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Every step of the chains of displays, and of two bounds of one quantity the second from the first."""
     entries = lettered(paper)
     rules = [(left, as_entries(right, entries)) for left, right in equations(paper)]
+    supposed = list(_supposed(paper, draft))
     for passage, scene in scenes(paper, draft):
         before: list[Bounded] = []
+        others = _of_others(paper, passage, supposed)
         for sentence in passage.formulas:
             for printed, members in _steps(sentence):
                 left, op, right = _shorter(printed)
                 step = as_entries(left, entries), op, as_entries(right, entries)
                 if _wide(step, members) and (members > 2 or sentence.read.formula.kind == "display"):
-                    yield from _judged(paper, scene, sentence, step, rules)
+                    yield from _judged(paper, scene, sentence, step, rules, others)
             if sentence.read.formula.kind != "display":
                 continue
             bounds = bounds_of(sentence)[-1:]
@@ -67,6 +74,24 @@ def link_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
                         if _wide(step, 3):
                             yield from _judged(paper, scene, sentence, step, rules)
             before = bounds
+
+
+def _supposed(paper: Paper, draft: Draft) -> Iterator[tuple[str, tree.Compare]]:
+    """What statements suppose of parameters, their signs left out."""
+    for number, passage in enumerate(paper.passages):
+        if passage.kind in PROMISES and paper.stated.get(passage.name) is passage:
+            for one in frame_of(draft, number).own:
+                match one:
+                    case tree.Compare(operands=(left, right)) if not (tree.is_zero(left) or tree.is_zero(right)):
+                        yield passage.name, one
+
+
+def _of_others(paper: Paper, passage: Passage, supposed: Supposed) -> Supposed:
+    """For a proof, what statements suppose beside its own, which takes over nothing in words."""
+    home = paper.stated.get(passage.of) if passage.kind == "proof" else None
+    if home is None or INHERITS.search(home.words) or INHERITS.search(passage.words):
+        return []
+    return [(name, one) for name, one in supposed if name != home.name]
 
 
 def _steps(sentence: Sentence) -> Iterator[tuple[Step, int]]:
@@ -126,9 +151,15 @@ class _Draws:
 
 
 def _judged(
-    paper: Paper, scene: Scene, sentence: Sentence, step: Step, rules: list[tuple[tree.Index, tree.Node]]
+    paper: Paper,
+    scene: Scene,
+    sentence: Sentence,
+    step: Step,
+    rules: list[tuple[tree.Index, tree.Node]],
+    others: Supposed | None = None,
 ) -> Iterator[Judged]:
-    tried = []
+    tried: list[tuple[Step, _Draws, bool]] = []
+    failed: list[tuple[Step, Rules]] = []
     for one in dict.fromkeys([step, *_put_in(paper, scene, sentence, step)]):
         mine = about(paper, (one[0], one[2]), rules)
         names = tuple(rule for rule in mine if not runs(rule))
@@ -139,6 +170,7 @@ def _judged(
                 joint = f"{to_text(step[0])} {step[1]} {to_text(step[2])}"[:120]
                 yield Judged("total", sentence.place, joint, "holds", f"on {FIRST} instances")
                 return
+            failed += [(one, dict(chosen))] if verdict == FAILS else []
             settled = verdict == FAILS and _settled(one, draws.first(3))
             if settled or (verdict == FAILS and step[1] in EQUAL):
                 tried.append((one, draws, settled))
@@ -147,6 +179,33 @@ def _judged(
         if found is not None:
             yield _reported(sentence, one, found, draws.made)
             return
+    if failed and (needed := _needed(scene, failed, others or [], sentence.read.formula.n)) is not None:
+        yield _lacking(sentence, scene.passage, step, *needed)
+
+
+def _needed(
+    scene: Scene, failed: list[tuple[Step, Rules]], others: Supposed, place: int
+) -> tuple[str, tree.Compare] | None:
+    """The hypothesis of another statement with which a step holds on all instances."""
+    letters = free_letters(failed[0][0][0]) | free_letters(failed[0][0][2])
+    for name, one in others:
+        mine = free_letters(one) - NUMBERS
+        if one in scene.where or not mine & letters or not mine <= scene.numbers((failed[0][0][0], failed[0][0][2])):
+            continue
+        with_it = replace(scene, where=(*scene.where, one))
+        for step, rules in failed:
+            draws = _Draws(with_it, step, rules, place)
+            if _verdict(step, draws.first(FIRST)) == HOLDS and _holds(step, draws.first(DRAWS), {}, DRAWS):
+                return name, one
+    return None
+
+
+def _lacking(sentence: Sentence, proof: Passage, step: Step, name: str, needed: tree.Compare) -> Judged:
+    printed = f"{to_text(step[0])} {step[1]} {to_text(step[2])}"
+    title = f"a step of the proof of {proof.of} needs {to_text(needed)}, which {name} supposes and {proof.of} does not"
+    defect = Defect("premise", sentence.place, title, "breaks the statement", sentence.latex, (f"the step: {printed}",),
+                    f"needed {to_text(needed)} {proof.of}", sentence.unit)  # fmt: skip
+    return Judged("premise", sentence.place, printed[:120], "refuted", title, defect)
 
 
 def _equated(paper: Paper, rules: list[tuple[tree.Index, tree.Node]], entry: tree.Index) -> Rules:

@@ -66,7 +66,7 @@ class Scene:
         parts = {part for side in sides for part in side.walk() if isinstance(part, tree.Index | tree.Letter)}
         bounds = [c for n, c in self.bounds if n < place and any(side in parts for side in c.operands)]
         nodes = (*sides, *rules, *rules.values(), *bounds)
-        numbers, running = self._numbers(nodes), self.whole | _whole(nodes)
+        numbers, running = self.numbers(nodes), self.whole | _whole(nodes)
         define = {n: v for n, v in self.define.items() if n in numbers - running}
         natural = (self.natural & numbers) - define.keys()
         where = [*(c for c in self.where if free_letters(c) & numbers), *bounds, *map(_at_least_one, sorted(natural))]
@@ -81,7 +81,7 @@ class Scene:
             else:
                 return
 
-    def _numbers(self, nodes: tuple[tree.Node, ...]) -> set[str]:
+    def numbers(self, nodes: tuple[tree.Node, ...]) -> set[str]:
         """Letters of formulas, and all that their definitions and conditions mention."""
         found: set[str] = set().union(*(free_letters(node) for node in nodes))
         while True:

@@ -25,7 +25,7 @@ from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.said import tidy
 from bilevel_verify.manuscript.proofs.words import Linear, added
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import shown
+from bilevel_verify.proofreading.joints.carrying import is_size, shown
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.joints.quoting import fitted, renamed, shifted
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
@@ -120,9 +120,13 @@ def _judged(paper: Paper, sentence: Sentence, left: tree.Node, right: tree.Node,
 
 
 def entry_names(paper: Paper, sentence: Sentence) -> dict[str, tree.Node]:
-    """Letters that stand for entries where a formula stands: ``h = h_k``."""
-    near = (c.equation for s in paper.homes.get(sentence.home, ()) if s.unit == sentence.unit for c in s.chains())
-    return {a.name: b for a, b in filter(None, near) if isinstance(a, tree.Letter) and isinstance(b, tree.Index)}
+    """Letters that stand for entries or lengths where a formula stands: ``h = h_k``, ``r = ||h||``."""
+    near = (c.equation for s in paper.homes.get(sentence.home, ()) for c in s.chains())
+    return {
+        a.name: b
+        for a, b in filter(None, near)
+        if isinstance(a, tree.Letter) and (isinstance(b, tree.Index) or is_size(b))
+    }
 
 
 def _equal_as_entries(paper: Paper, sentence: Sentence, left: tree.Node, right: tree.Node, rules: list[Rule]) -> bool:
