@@ -34,6 +34,7 @@ TRANSPOSES = ("T", "top", "intercal", r"\mathsf{T}")
 MARKS = ("-", "+")
 BARS = {"||": "||", "|": "|", "||(": "||)", "|(": "|)", "dot(": "dot)"}
 NEAR_IDENTITY = re.compile(r"[(\[](?:\\math\w+\{I\}|I)[-+][^()\[\]]*[)\]](?:\^\{?-1\}?)?[.,;\s]*\Z")
+SIZED_IDENTITY = re.compile(r"(?:\\math\w+\{I\}|I)_\{?[dmnpN]\}?")
 LEAST = frozenset({"min", "max", "inf", "sup", "argmin", "argmax"})
 
 
@@ -347,7 +348,7 @@ class Evidence:
         ended = [i for i in term if not (isinstance(i, Token) and i.text in (".", ";"))]
         starts = itertools.dropwhile(lambda i: not isinstance(i, Token) or i.kind not in ("letter", "command"), ended)
         factors = list(self._factors(source, list(starts)))
-        if factors and is_identity(factors[-1]):
+        if factors and (is_identity(factors[-1]) or SIZED_IDENTITY.fullmatch(factors[-1].latex())):
             return len(factors) + of > 2
         if len(factors) < 2:
             return False

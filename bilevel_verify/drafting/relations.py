@@ -276,8 +276,8 @@ def comparisons(one: tree.Node, op: str, other: tree.Node) -> Iterator[tree.Node
         and len(other.arguments) == 2
     ):
         low, high = other.arguments
-        kind = other.function.removeprefix("interval_")
-        left_open, right_open = kind in ("open", "left_open"), kind in ("open", "right_open")
+        words = other.function.removeprefix("interval_").split("_")
+        left_open, right_open = words[0] == "open", words[-1] == "open"
         if not infinite(low):
             yield tree.Compare((one, low), (">" if left_open else ">=",))
         if not infinite(high):

@@ -34,8 +34,8 @@ CITED = re.compile(
     r"|plugging|invoking|applying|implied by|holds for)\b", re.I,
 )  # fmt: skip
 HELD = re.compile(
-    rf"\b(?:suppose|assume|assuming|if|when)\b[^.{HOLE}]*\bholds?,?\s+(?:and|with)\s+(?:that\s+)?"
-    rf"(?:{HOLE}\s*(?:,|and)\s*)*\Z",
+    rf"(?:\b(?:let|suppose|assume|assuming|if|when)\b[^.{HOLE}]*\bholds?,?\s+(?:and|with)"
+    rf"|\b(?:let|suppose|assume|assuming)\b[^.{HOLE}]*\bhold,)\s+(?:that\s+)?(?:{HOLE}\s*(?:,|and)\s*)*\Z",
     re.I,
 )
 """"Suppose that Assumption 1 holds and": what holds there is supposed, and so is what follows."""

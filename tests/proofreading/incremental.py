@@ -92,7 +92,10 @@ def _read(original: Callable[..., object]) -> Callable[..., object]:
 
 def _link(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
     @wraps(original)
-    def judged(paper: Paper, scene: Scene, sentence: Sentence, step: links.Step, rules: list[nearly.Rule]) -> object:
+    def judged(
+        paper: Paper, scene: Scene, sentence: Sentence, step: links.Step, rules: list[nearly.Rule],
+        others: links.Supposed | None = None,
+    ) -> object:  # fmt: skip
         mine = nearly.about(paper, (step[0], step[2]), rules)
         bounds = tuple((n < sentence.read.formula.n, c) for n, c in scene.bounds)
         nodes = (
@@ -104,10 +107,11 @@ def _link(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
             *(c for _, c in bounds),
         )
         facts = tuple(known_before(paper, scene.passage, sentence.read.formula.n, lettered(paper)))
-        key = ("link", facts, tuple(rules), step, sentence.place, sentence.unit, sentence.latex, mine,
+        named = (scene.passage.of, tuple(others or ()), tuple(nearly.entry_names(paper, sentence).items()))
+        key = ("link", named, facts, tuple(rules), step, sentence.place, sentence.unit, sentence.latex, mine,
                tuple(scene.define.items()), scene.where, tuple(sorted(scene.same.items())), scene.whole, bounds,
                scene.natural, scene.vectors, _kinds(scene.paper.notation, nodes))  # fmt: skip
-        return _kept(key, lambda: tuple(original(paper, scene, sentence, step, rules)))
+        return _kept(key, lambda: tuple(original(paper, scene, sentence, step, rules, others)))
 
     return judged
 

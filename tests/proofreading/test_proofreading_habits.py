@@ -138,7 +138,7 @@ FRAME = r"""\begin{algorithm}\begin{algorithmic}[1]
 
 
 def test_the_texts_are_there() -> None:
-    assert len(HABITS) == 76
+    assert len(HABITS) == 85
 
 
 @pytest.mark.parametrize("name", HABITS)

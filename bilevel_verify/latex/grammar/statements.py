@@ -179,20 +179,30 @@ def _word(cursor: Cursor, item: Item) -> str | None:
             return "for"
         if item.kind == "word" and not begins_operand(cursor, item):
             said = symbols.WORDS.get(item.text.lower().strip(" ,.:;()"))
-            if said is None and item.text.strip(" ,.:;()"):
+            if said is None and item.text.strip(" ,.:;()") and not (cursor.habits and _is_reason(cursor, item)):
                 raise cursor.error("words", f"{item.text[:40]!r} is neither a separator nor a declared name", item)
             return said or ""
     return None
 
 
+def _is_reason(cursor: Cursor, item: Token) -> bool:
+    """Whether words at the end of a line say why: ``\\text{by the triangle inequality}``."""
+    return symbols.REASON.match(item.text) is not None and _ended(cursor.items[cursor.place + 1 :]) is not False
+
+
 def _ends_line(cursor: Cursor) -> bool:
     """Whether the line ends here, but for punctuation."""
-    for item in cursor.items[cursor.place :]:
+    return _ended(cursor.items[cursor.place :]) is True
+
+
+def _ended(items: Sequence[Item]) -> bool | None:
+    """Whether a line ends before anything but punctuation stands in it; None if all ends there."""
+    for item in items:
         if isinstance(item, Token) and item.kind == "row":
             return True
         if not (isinstance(item, Token) and (item.kind in ("gap", "space", "cell") or item.text in PUNCTUATION)):
             return False
-    return False
+    return None
 
 
 def _separated(cursor: Cursor) -> None:

@@ -68,7 +68,7 @@ def _bare(item: Item | None) -> tuple[str | None, list[Script], int]:
             return (f"\\{font}{{{text}}}" if font else text), [], at
         case Token(kind="digits", text=text, font=font, at=at) if font and font != "mathrm":
             return f"\\{font}{{{text}}}", [], at
-        case Token(kind="word", text=text, at=at):
+        case Token(kind="word", text=text, at=at) if is_name(text):
             return upright(text), [], at
         case Token(kind="command", text="nabla" | "partial" as text, at=at):
             return f"\\{text}", [], at
@@ -80,6 +80,11 @@ def _bare(item: Item | None) -> tuple[str | None, list[Script], int]:
             accented = f"\\{symbols.ACCENTS[name]}{{{symbol}}}"
             return accented, [*scripts, *(p for p in rest if isinstance(p, Script))], at
     return None, [], 0
+
+
+def is_name(text: str) -> bool:
+    """Whether words may be the name of something: no more than two, and no reason."""
+    return text.count(" ") < 2 and symbols.REASON.match(text) is None
 
 
 def upright(word: str) -> str:

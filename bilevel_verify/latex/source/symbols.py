@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from bilevel_verify.language import elementary
 
 REASONS = {
@@ -61,7 +63,7 @@ FONTS = {"mathbf": "mathbf", "bm": "mathbf", "boldsymbol": "mathbf", "mathcal": 
 SWITCHES = {"bf": "mathbf", "rm": "mathrm", "cal": "mathcal", "it": "", "sf": "mathsf", "bfseries": "mathbf"}
 TEXTS = frozenset("text textrm textit textbf textsf texttt mbox hbox textnormal".split())
 """Commands whose argument is running text."""
-NAMING = frozenset("operatorname operatorname*".split())
+NAMING = frozenset("operatorname operatorname* textsc".split())
 
 SPACES = frozenset(", ; ! : > /".split()) | frozenset(
     "displaystyle textstyle scriptstyle limits nolimits nonumber notag small large Large normalsize footnotesize "
@@ -114,3 +116,5 @@ WORDS = {
     "all": "for", "while": "and", "but": "and", "any": "for", "because": "and", "since": "and",
 }  # fmt: skip
 """Words between formulas -> what they do."""
+REASON = re.compile(r"\W*(?:by|since|using|due to|because|thanks to|from|see)\s+\S", re.I)
+"""Words that say why a line holds, and are no part of it."""

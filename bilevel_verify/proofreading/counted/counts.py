@@ -94,8 +94,14 @@ def _same(paper: Paper, sentence: Sentence, words: str, name: str) -> Iterator[J
 
 
 def _last(paper: Paper, sentence: Sentence, last: tuple[Sentence, ...], name: str) -> Iterator[Judged]:
-    """An order of a statement whose proof ends with an order that has all of its letters."""
-    yield from _against(paper, sentence, [o for s in last for o in orders_in(s)], name, "the end of its proof")
+    """An order of a statement whose proof ends with an order that has all of its letters, and of nothing else."""
+    if {_named(s) for s in last} <= {_named(sentence), None}:
+        yield from _against(paper, sentence, [o for s in last for o in orders_in(s)], name, "the end of its proof")
+
+
+def _named(sentence: Sentence) -> tree.Node | None:
+    """What an order is the order of: ``T K`` of ``T K = O(eps^{-3})``."""
+    return next((c.equation[0] for c in sentence.chains() if c.equation is not None), None)
 
 
 def _of_value(paper: Paper, sentence: Sentence, home: Passage) -> Iterator[Judged]:

@@ -25,6 +25,7 @@ from bilevel_verify.proofreading.instances.scenes import Scene, scenes
 from bilevel_verify.proofreading.joints.carrying import LOWER, UPPER, bounds_of, misnamed, to_text_of
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, cited_in, clauses
 from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.promises.said import supposed_in
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 
 if TYPE_CHECKING:
@@ -234,18 +235,21 @@ class _Step:
     def _candidates(self, name: str, rest: frozenset[str]) -> list[str]:
         """Other numbered relations before the result, the last first, about what the result is about.
 
-        A chain that ends with what is cited says the same, in more steps.
+        A chain that ends with what is cited says the same, in more steps; what the statement promises is no premise,
+        a definition needs no citation, and in the place of a lemma no relation of the same proof is meant.
         """
         about = set().union(*(subjects(s) for r in self.steps for s in (r.left, r.right)))
-        out = [*self._conclusions(), *self.cited[name]]
+        promised = set(self.own.formulas) - set(supposed_in(self.own)) if self.own else set()
+        out = [*promised, *self.cited[name]]
         named = {*self.clause.numbered}
         said = {(b.left, b.op, b.right) for s in self.cited[name] for b in bounds_of(s)}
         known = {k: s for k, s in self.paper.numbered.items() if s.read.formula.n < self.at and s not in out
+                 and not any(r.word == ":=" for c in s.chains() for r in c.relations)
                  and not any((b.left, b.op, b.right) in said for b in bounds_of(s))}  # fmt: skip
         found = [
             f"({k})"
             for k, s in known.items()
-            if f"({k})" not in rest | {name}
+            if f"({k})" not in rest | {name} | (set() if name.startswith("(") else self.near.keys())
             and k not in named
             and about & set().union(*(subjects(node) for node in s.nodes()))
             and not any(n.endswith(NEXT) for node in s.nodes() for n in tree.letters(node))

@@ -20,10 +20,11 @@ from bilevel_verify.proofreading.instances.drawing import Instance, Unknown
 from bilevel_verify.proofreading.instances.edits import LIKELY
 from bilevel_verify.proofreading.instances.scenes import LOWER, UPPER, Scene, scenes
 from bilevel_verify.proofreading.joints.carrying import to_text_of
-from bilevel_verify.proofreading.joints.clauses import clauses
+from bilevel_verify.proofreading.joints.clauses import clauses, numbered_in
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.parameters import INHERITS, is_sign
 from bilevel_verify.proofreading.promises.conclusions import proved_in
+from bilevel_verify.proofreading.promises.said import relations_of
 from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters
 
@@ -54,7 +55,8 @@ def narrow_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
                     for left, relation, right in chain.links():
                         about = free_letters(left) | free_letters(right)
                         tied = any(about == free_letters(c) and not is_sign(c) for c in found[id(home)].where)
-                        if relation.word in (*UPPER, *LOWER, *EQUAL) and _between_numbers(left, right, tied):
+                        kept = relation.word in (*UPPER, *LOWER, *EQUAL) and not _unread(paper, about)
+                        if kept and _between_numbers(left, right, tied):
                             link = (left, relation.word, right)
                             scene = _with_text(paper, found, found[id(home)], about)
                             yield from _judged(scene, home, sentence, link, list(_others(paper, found, home)))
@@ -73,17 +75,29 @@ def _between_numbers(left: tree.Node, right: tree.Node, tied: bool) -> bool:
     return bool(sides) and (tied or not any(isinstance(side, tree.Letter) for side in (left, right)))
 
 
+def _unread(paper: Paper, letters: set[str]) -> bool:
+    """Whether a formula of the text that was not read has all of some letters: it may bound them."""
+    names = [entry.display for n in letters if (entry := paper.notation.by_name.get((n, "letter"))) is not None]
+    text = {id(s) for p in paper.passages if p.kind not in (*PROMISES, "proof") for s in p.formulas}
+    return any(id(s) in text and all(name in s.latex for name in names) for s in paper.unread)
+
+
 def _with_text(paper: Paper, found: dict[int, Scene], scene: Scene, letters: set[str]) -> Scene:
     """A scene with what the text between the statements says of some letters: it may be said once, for all."""
     texts = [found[id(p)] for p in paper.passages if p.kind not in (*PROMISES, "proof") and id(p) in found]
-    more = [c for text in texts for c in text.where if c not in scene.where and free_letters(c) & letters]
+    shown = (s for p in paper.passages if p.kind == "text" for s in p.formulas if s.read.formula.kind == "display")
+    bounds = [r for s in shown for r in relations_of(s, False) if r.operators != ("==",)]  # with 0 < eta <= 1/L behind
+    letters = letters.union(*(free_letters(scene.define[n]) for n in letters & scene.define.keys()))
+    every = [*(c for text in texts for c in text.where), *bounds]
+    more = [c for c in every if c not in scene.where and free_letters(c) & letters]
     return replace(scene, where=(*scene.where, *dict.fromkeys(more)))
 
 
 def _others(paper: Paper, found: dict[int, Scene], home: Passage) -> Iterator[tuple[str, Scene]]:
-    """What other statements assume."""
+    """What other statements assume, those aside of which this one cites a relation: ``with (5)``."""
+    cited = {id(paper.numbered[n]) for n in numbered_in(home.words) if n in paper.numbered}
     for other in paper.stated.values():
-        if other is not home and id(other) in found:
+        if other is not home and id(other) in found and not any(id(s) in cited for s in other.formulas):
             yield other.name, found[id(other)]
 
 

@@ -121,11 +121,13 @@ def _scaling(rows: Sequence[Row], name: str, symbols: Sequence[str]) -> dict[str
 
 
 def _rows(paper: Paper) -> Iterator[Row]:
+    letters = {p.name for p in paper.parts if isinstance(p, tree.Letter)}
+    both = {f"{p.function}()" for p in paper.parts if isinstance(p, tree.Call) and p.function in letters}
     for sentence in paper.sentences:
         for chain in sentence.chains():
             for left, relation, right in chain.links():
-                if relation.word in RELATIONS:
-                    yield from _of_link(sentence, left, right)
+                if relation.word in RELATIONS:  # ``J(x)`` beside ``J``: a bracket behind it may be a factor
+                    yield from (row for row in _of_link(sentence, left, right) if not both & row.powers.keys())
 
 
 def _of_link(sentence: Sentence, left: tree.Node, right: tree.Node) -> Iterator[Row]:
@@ -205,6 +207,8 @@ def _of_call(node: tree.Call, found: list[tuple[Powers, tree.Node, tree.Node]]) 
         return _less(_powers(arguments[0], found), _powers(arguments[1], found), Fraction(1))
     if name == "sqrt":
         return _less({}, _powers(arguments[0], found), Fraction(1, 2))
+    if name == "expectation":
+        return _powers(arguments[-1], found)
     if name == "inv":
         return _less({}, _powers(arguments[0], found))
     if name in SAME and arguments:

@@ -16,6 +16,7 @@ from bilevel_verify.drafting.letters import definitions, plain, unique
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.opaque import kind_in
+from bilevel_verify.proofreading.instances.constants import convexity_orders
 from bilevel_verify.proofreading.instances.drawing import KEPT, Instance, Unknown
 from bilevel_verify.proofreading.instances.entries import lettered
 from bilevel_verify.proofreading.instances.naturals import natural_letters
@@ -191,6 +192,7 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
     same = {_named(a): _named(b) for a, b in same_entries(paper).items()}
     vectors = _vectors(paper)
     natural = natural_letters(paper)
+    orders = convexity_orders(paper)
     named = _named_in_text(draft)
     for number, passage in enumerate(paper.passages):
         frame = frame_of(draft, number)
@@ -202,7 +204,7 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
                 if end is not None:
                     conditions.append(tree.Compare((tree.Letter(name), end[0]), (ops[end[1]],)))
         found, cases = _one_case([*_inline(paper, passage)])
-        conditions += found
+        conditions += [*found, *orders]
         home = paper.stated.get(passage.of) if passage.kind == "proof" else None
         conditions += [c for _, c in _inline(paper, home)] if home is not None else []
         define = {

@@ -50,8 +50,10 @@ def distinction_joints(paper: Paper) -> Iterator[Judged]:
                 table.setdefault(id(clause.passage), []).append((clause, case))
     for passage in paper.passages:
         found = table.get(id(passage), [])
+        single = {c.equation for s in passage.formulas for c in s.chains()}
         for (_, one), (second, other) in pairwise(found):
-            if passage.kind == "proof" and SECOND.search(second.words):
+            between = (one.left, one.right) in single and one.right == other.right  # ``If p = 1/2``, a case of its own
+            if passage.kind == "proof" and SECOND.search(second.words) and not between:
                 yield from judged_pair(one, other, "the cases of one proof")
     yield from _of_lemmas(paper, table)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bilevel_verify.drafting.letters import definitions
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.manuscript.opaque import kind_in
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import Ties, exponents_differ, to_text_of
 from bilevel_verify.proofreading.joints.forms import Form, Formless, form_of
@@ -30,8 +31,15 @@ def equality_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
         for chain in sentence.chains():
             for place, (left, relation, right) in enumerate(chain.links()):
                 alone = place == 0 and isinstance(left, tree.Letter | tree.Index)
-                if relation.word == "==" and not alone and not isinstance(right, tree.Number):
+                if relation.word == "==" and not alone and _are_numbers(paper, left, right):
                     yield from _judged(sentence, left, right, define, ties)
+
+
+def _are_numbers(paper: Paper, left: tree.Node, right: tree.Node) -> bool:
+    """Whether no vector or matrix stands in two sides (``J^2 = J`` may be said of one), and the right is a formula."""
+    parts = (p for side in (left, right) for p in side.walk() if isinstance(p, tree.Letter | tree.Index))
+    kinds = {kind_in(paper.notation, part) for part in parts}
+    return not isinstance(right, tree.Number) and not kinds & {"vector", "matrix"}
 
 
 def defined_for_good(draft: Draft) -> dict[str, tree.Node]:

@@ -267,7 +267,7 @@ def _met(
         said = {n for w in frame.where if not is_sign(w) for n in free_letters(w)} | (frame.named - _signed(frame.own))
     else:
         said |= {name for name, sign in _sign_of(condition) if {(name, sign), (name, sign[0])} & spoken.signs}
-    missing = subject - said - frame.define.keys() - spoken.letters
+    missing = subject & passage.letters - said - frame.define.keys() - spoken.letters
     if missing and frame.complete and not settled and not INHERITS.search(NUMBERED.sub("", frame.words)):
         return "refuted", f"{passage.of} says nothing about {', '.join(sorted(missing))}", None
     return "undecided", "the letters are not fixed by numbers of each other", None

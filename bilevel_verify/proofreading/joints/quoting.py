@@ -45,13 +45,18 @@ SAYS = re.compile(
 )
 
 
+REASONS = re.compile(r"\bfollows? (?:directly |at once )?(?:from|by)\b[^.;:\x01]*,\s*\Z", re.I)
+MORE = re.compile(r"\s*(?:,|and\b)")
+"""``This follows from (5), F and G``: one reason beside the other, and no quotation."""
+
+
 def quoted_joints(paper: Paper) -> Iterator[Judged]:
     """Every relation that stands right after a citation, as what is cited."""
     by_number, ties = paper.numbered, ties_of(paper)
     for clause in clauses(paper):
         for place, sentence in enumerate(clause.formulas):
             said = QUOTES.search(clause.before(place)) or SAYS.search(clause.before(place))
-            if said is None:
+            if said is None or (REASONS.search(clause.before(place)) and MORE.match(clause.after(place))):
                 continue
             name, sources = _cited(paper, by_number, said["cited"], clause)
             if sources and sentence not in sources:

@@ -75,6 +75,8 @@ def _between(
         partners = [t for t, p in plain_theirs.items() if p == plain]
         if len(partners) != 1 or partners[0] in ours or not _decorated(term, bare):
             continue
+        if (tree.Negate(term) in left.children()) != (tree.Negate(partners[0]) in right.children()):
+            continue
         one, other = to_text(term), to_text(partners[0])
         if (
             _elsewhere(left, term, partners[0])

@@ -112,7 +112,7 @@ def _introduced(name: str, sentence: Sentence) -> bool:
             if place + 1 < len(chain.members) and _is_size(member, name):  # ``||tau|| <= B``: what it is
                 return True
             word = chain.relations[place].word if place < len(chain.relations) else ""
-            if word in INTRODUCING and name in _named(member):
+            if word in INTRODUCING and (name in _named(member) or name in _unknowns(member)):
                 return True
         if chain.word in ("where", "label"):
             return True
@@ -137,6 +137,12 @@ def _named(node: tree.Node) -> set[str]:
         case tree.Power(base=base):  # ``||v||_A^2 := v^T A v``
             return _named(base)
     return set()
+
+
+def _unknowns(node: tree.Node) -> set[str]:
+    """Letters in the columns of a system of equations that is solved for them."""
+    columns = (p for p in node.walk() if isinstance(p, tree.Call) and p.function == "matrix")
+    return set().union(*(tree.letters(p) for p in columns))
 
 
 def _in_a_claim(sentence: Sentence, name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from bilevel_verify.language import tree
 from bilevel_verify.latex.statements import EQUATES
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import Bounded, Ties, bounds_of, differs, is_size, to_text_of
+from bilevel_verify.proofreading.joints.carrying import UPPER, Bounded, Ties, bounds_of, differs, is_size, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses
 from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
@@ -202,17 +202,20 @@ def _ended(
             yield Judged("total", stated.place, joint, "holds")
             return
         plain, how = difference
-        plain = plain or _proportional(want, got)
+        plain = plain or _proportional(want, got, one.op)
         if plain and bound is shown[-1][1] and tree.letters(want_side) == tree.letters(got_side):
             broken = _defect(name, "the bound", stated, sentence, joint, how, want, got)
         reason = reason or how
     yield broken or Judged("total", stated.place, joint, "undecided", reason)
 
 
-def _proportional(want: Form, got: Form) -> bool:
-    """Whether two sums differ by one number as a whole: neither follows from the other, whatever their sign."""
+def _proportional(want: Form, got: Form, op: str) -> bool:
+    """Whether two sums differ by one number as a whole, and the one does not follow as more of what is positive."""
     ratios = {got.terms[m] / c for m, c in want.terms.items()} if want.terms.keys() == got.terms.keys() else set()
-    return len(want.terms) > 1 and len(ratios) == 1 and not want.order and not got.order
+    if len(want.terms) < 2 or len(ratios) != 1 or want.order or got.order:
+        return False
+    weaker = min(ratios) > 1 if op in UPPER else 0 < min(ratios) < 1
+    return not (weaker and min(want.terms.values()) > 0)
 
 
 def _written_out(node: tree.Node, define: Written) -> tree.Node:

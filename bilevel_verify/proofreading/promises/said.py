@@ -224,6 +224,21 @@ def relations_of(sentence: Sentence, listed: bool) -> Iterator[tree.Compare]:
                     yield from (tree.Compare(pair, ("<=",)) for pair in ((ends[0], left), (left, ends[1])))
 
 
+def reached_in(sentence: Sentence) -> Iterator[tree.Compare]:
+    """What a chain says of two members between numbers that are no neighbours: ``a <= |v| <= b``."""
+    for chain in sentence.chains():
+        first: tuple[int, tree.Node] | None = None
+        words = [r.word for r in chain.relations]
+        for place, member in enumerate(chain.members):
+            side = lettered(member)
+            if not plain(side) or tree.functions(side) & {*ORDERS}:
+                continue
+            between = set(words[first[0] : place]) - {"=="} if first is not None else set[str]()
+            if first is not None and place > first[0] + 1 and len(between) == 1 and between <= {*ORDERED}:
+                yield tree.Compare((first[1], side), (between.pop(),))
+            first = place, side
+
+
 def _defines(relation: tree.Node, define: Mapping[str, tree.Node]) -> bool:
     match relation:
         case tree.Compare(operands=(tree.Letter(name=name), value), operators=("==",)):

@@ -32,6 +32,7 @@ from bilevel_verify.proofreading.promises.said import (
     failing,
     gaps_in,
     leaned_on,
+    reached_in,
     relations_of,
     said_of,
     supposed_in,
@@ -60,6 +61,9 @@ SOLVED = re.compile(
 """What is asked for, and not said to hold."""
 OR_BEFORE, OR_AFTER = re.compile(r"\bor\s*\Z"), re.compile(r"\A\s*,?\s*or\b")
 """One of two things is said, and it is not said which."""
+WHY = re.compile(r"\A\s*,?\s*(?:because|since)\b", re.I)
+"""What follows is why it holds, and more than what is said before it."""
+EACH_WITH = re.compile(r"\bfor (?:all|any|every|each)\s*\x01\s*(?:with|such that|for which)\s*\Z", re.I)
 CASES = re.compile(r"\b(?:if|when(?:ever)?|case|otherwise|unless|suppose|assume|contradiction|contrary)\b", re.I)
 
 
@@ -111,14 +115,18 @@ def _hypotheses(draft: Draft, paper: Paper, stated: Passage, letters: set[str]) 
     frame, inputs = frame_of(draft, number), _inputs(paper)
     natural = [one for one in draft.scopes.by_unit[number] if one.of_all and one.op == ">="]
     quantified = {n for one in natural for n in free_letters(one.left)}
+    limits = [s for c in clauses_of(stated) for i, s in enumerate(c.formulas) if EACH_WITH.search(c.before(i))]
+    limiting = {r for s in limits for r in relations_of(s, False)}  # ``for every j with alpha_j <= c``: no hypothesis
     for node in frame.own:
         if not isinstance(node, tree.Compare) or len(node.operators) != 1 or free_letters(node) & quantified:
+            continue
+        if node in limiting:
             continue
         if not any(map(tree.is_zero, node.operands)) and not free_letters(node) & frame.running - inputs:
             yield node
     for relation in (r for s in supposed_in(stated) for r in relations_of(s, False)):
         first, value = relation.operands
-        if not isinstance(first, tree.Letter) or relation in frame.own or gaps_in(relation):
+        if not isinstance(first, tree.Letter) or relation in {*frame.own} | limiting or gaps_in(relation):
             continue
         bounded = relation.operators != ("==",) and first.name in inputs and not isinstance(value, tree.Number)
         quoted = first.name in letters & inputs
@@ -182,13 +190,14 @@ def _amounts(paper: Paper, clause: Clause, place: int) -> Iterator[tree.Compare]
 
 
 def _of_proof(paper: Paper, said: Said, home: Passage, parts: list[Clause]) -> Iterator[Judged]:
-    open_case, tests, assigned = False, _tests(paper), _assigned(paper)
+    open_case, tests, assigned = False, _tests(paper) | _lines(paper), _assigned(paper)
     for clause in parts:
         open_case = open_case or CASES.search(clause.words) is not None
         for place, sentence in enumerate(clause.formulas):
             before = clause.before(place)
             used, together = not open_case and NEW.search(before) is None, OF_MANY.search(before) is not None
-            used = used and not (OR_BEFORE.search(before) or OR_AFTER.match(clause.after(place)))
+            after = clause.after(place)
+            used = used and not (OR_BEFORE.search(before) or OR_AFTER.match(after) or WHY.match(after))
             for relation in relations_of(sentence, False) if used else ():
                 if frozenset(relation.operands) in tests or _grows(relation, home, parts):
                     continue
@@ -198,7 +207,7 @@ def _of_proof(paper: Paper, said: Said, home: Passage, parts: list[Clause]) -> I
                     yield from _judged(said, home, sentence, relation)
             for relation in _amounts(paper, clause, place):
                 yield from _judged(said, home, sentence, relation, amount=True)
-            said = said.with_more(relations_of(sentence, False))
+            said = said.with_more((*relations_of(sentence, False), *reached_in(sentence)))
 
 
 def _assigned(paper: Paper) -> set[str]:
@@ -210,6 +219,12 @@ def _tests(paper: Paper) -> set[frozenset[tree.Node]]:
     """Both sides of what the lines of algorithms compare: how a test went, the words of a proof may say."""
     lines = (s for p in paper.passages if p.kind == "algorithm" for s in p.formulas)
     return {frozenset(r.operands) for s in lines for r in relations_of(s, False) if r.operators != ("==",)}
+
+
+def _lines(paper: Paper) -> set[frozenset[tree.Node]]:
+    """Both sides of what the lines of algorithms set equal."""
+    lines = (s for p in paper.passages if p.kind == "algorithm" for s in p.formulas)
+    return {frozenset(c.equation) for s in lines for c in s.chains() if c.equation is not None}
 
 
 def _grows(relation: tree.Compare, home: Passage, parts: list[Clause]) -> bool:

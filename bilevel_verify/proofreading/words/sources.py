@@ -35,7 +35,9 @@ RESTS = re.compile(
     rf"\b(?:by|from|using|with|into)\s+(?:[^.;:{HOLE}()]{{0,40}}\band\s+)?{N}|{N}\s+(?:reads|becomes)\s+(?={HOLE})",
     re.I,
 )
-SUPPOSED = re.compile(r"\b(?:suppose|assume|let|if|given|any|such)\b(?:(?!\bthen\b)[^.])*\Z", re.I)
+SUPPOSED = re.compile(
+    r"\b(?:suppose|assume|let|if|given|any|such|choos(?:e|ing)|pick|take|set)\b(?:(?!\bthen\b)[^.])*\Z", re.I
+)
 """Words before a display of a statement that make it a hypothesis, as far as no ``then`` follows."""
 NAMES = re.compile(
     r"\b(?:function|map|operator|matrix|sequence|quantity|constant|number|vector|potential|step(?: size)?|set)\s*\Z",
