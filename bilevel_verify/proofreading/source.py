@@ -103,11 +103,6 @@ class Passage:
     formulas: tuple[Sentence, ...] = ()
 
     @property
-    def letters(self) -> set[str]:
-        """Letters and sequences of its formulas."""
-        return set().union(*(tree.letters(node) for sentence in self.formulas for node in sentence.nodes()))
-
-    @property
     def says_of(self) -> bool:
         """Whether a proof says itself what it proves."""
         return NAMED_PROOF.match(self.name or self.words) is not None
@@ -173,6 +168,11 @@ class Paper:
         two = {p.base for p in self.parts if isinstance(p, tree.Index) and len(p.indices) == 2}
         large = {p.name for p in self.parts if isinstance(p, tree.Letter)}
         return frozenset(name for name in two if len(name) == 1 and name.upper() != name and name.upper() in large)
+
+    @cached_property
+    def valued(self) -> frozenset[str]:
+        """Letters that a formula sets equal to something, alone on its left side."""
+        return frozenset(values_in(self.sentences))
 
     @cached_property
     def below(self) -> frozenset[str]:

@@ -71,7 +71,7 @@ def put_in(paper: Paper, node: tree.Node, facts: Sequence[Bounded]) -> tree.Node
     """A formula with what is known in the place of what it is about."""
     for one in facts:
         for turned in _turned(one.left):
-            if type(turned) is type(node) and (binding := fitted(paper, turned, node)) is not None:
+            if type(turned) is type(node) and (binding := _fitted(paper, turned, node)) is not None:
                 return renamed(one.right, binding)
     return rebuild(node, lambda part: put_in(paper, part, facts))
 
@@ -79,7 +79,14 @@ def put_in(paper: Paper, node: tree.Node, facts: Sequence[Bounded]) -> tree.Node
 def met(paper: Paper, node: tree.Node, fact: Bounded) -> set[tree.Node]:
     """The parts of a formula for which a fact would be put in."""
     turned = list(_turned(fact.left))
-    return {p for p in node.walk() for t in turned if type(t) is type(p) and fitted(paper, t, p) is not None}
+    return {p for p in node.walk() for t in turned if type(t) is type(p) and _fitted(paper, t, p) is not None}
+
+
+def _fitted(paper: Paper, pattern: tree.Node, node: tree.Node) -> dict[str, tree.Node] | None:
+    """As ``fitted``, but what the paper sets equal to something, ``v = H^{-1} b``, stands for itself alone."""
+    binding = fitted(paper, pattern, node)
+    moved = {n for n, value in (binding or {}).items() if value != tree.Letter(n)}
+    return None if moved & paper.valued else binding
 
 
 def _turned(node: tree.Node) -> Iterator[tree.Node]:

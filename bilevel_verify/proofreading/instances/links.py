@@ -174,6 +174,11 @@ def _judged(
             settled = verdict == FAILS and _settled(one, draws.first(3))
             if settled or (verdict == FAILS and step[1] in EQUAL):
                 tried.append((one, draws, settled))
+    if failed and scene.orders and step[1] not in EQUAL:
+        ordered = replace(scene, where=(*scene.where, *scene.orders))
+        made = (_Draws(ordered, one, rules, sentence.read.formula.n) for one, rules in failed)
+        if any(_verdict(one, draws.first(FIRST)) == HOLDS for (one, _), draws in zip(failed, made, strict=True)):
+            return
     for one, draws, settled in tried:
         found = _mended(one, draws, settled, partial(_equated, paper, rules))
         if found is not None:
@@ -271,6 +276,8 @@ def _told(excess: float, size: float) -> str:
 
 def _settled(step: Step, drawn: list[Instance]) -> bool:
     """Whether values of functions cancel between the sides: else the step rests on a property of a function."""
+    if step[1] not in EQUAL and any(isinstance(p, tree.MatrixMultiply) for s in (step[0], step[2]) for p in s.walk()):
+        return False  # on a property of a matrix, of which instances know none either
     for one in drawn[:3]:
         other = replace(one, salt=1, known={}, held=[], drawn=dict(one.drawn), values=dict(one.values))
         try:

@@ -121,12 +121,11 @@ def _scaling(rows: Sequence[Row], name: str, symbols: Sequence[str]) -> dict[str
 
 
 def _rows(paper: Paper) -> Iterator[Row]:
-    letters = {p.name for p in paper.parts if isinstance(p, tree.Letter)}
-    both = {f"{p.function}()" for p in paper.parts if isinstance(p, tree.Call) and p.function in letters}
+    both = {f"{name}()" for name in paper.valued}
     for sentence in paper.sentences:
         for chain in sentence.chains():
             for left, relation, right in chain.links():
-                if relation.word in RELATIONS:  # ``J(x)`` beside ``J``: a bracket behind it may be a factor
+                if relation.word in RELATIONS:  # ``J(x)`` beside ``J = ...``: a bracket behind it may be a factor
                     yield from (row for row in _of_link(sentence, left, right) if not both & row.powers.keys())
 
 

@@ -16,10 +16,10 @@ from bilevel_verify.drafting.letters import definitions, plain, unique
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.opaque import kind_in
-from bilevel_verify.proofreading.instances.constants import convexity_orders
 from bilevel_verify.proofreading.instances.drawing import KEPT, Instance, Unknown
 from bilevel_verify.proofreading.instances.entries import lettered
 from bilevel_verify.proofreading.instances.naturals import natural_letters
+from bilevel_verify.proofreading.joints.convexity import convexity_orders
 from bilevel_verify.proofreading.joints.parameters import frame_of
 from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.proofreading.promises.conclusions import same_entries
@@ -40,7 +40,10 @@ NOWHERE = Passage("", "text", "", "")
 
 @dataclass(eq=False)
 class Scene:
-    """What is in force in one passage, and instances that meet it. Two scenes are the same if they are one object."""
+    """What is in force in one passage, and instances that meet it. Two scenes are the same if they are one object.
+
+    ``orders`` are bounds between constants that the words imply; instances need not meet them.
+    """
 
     paper: Paper
     define: Mapping[str, tree.Node]
@@ -51,6 +54,7 @@ class Scene:
     vectors: frozenset[str] = frozenset()
     passage: Passage = NOWHERE
     natural: frozenset[str] = frozenset()
+    orders: tuple[tree.Compare, ...] = ()
 
     def kind(self, node: tree.Node) -> str:
         """Kind of a letter, entry or value of a function."""
@@ -68,7 +72,7 @@ class Scene:
         bounds = [c for n, c in self.bounds if n < place and any(side in parts for side in c.operands)]
         nodes = (*sides, *rules, *rules.values(), *bounds)
         numbers, running = self.numbers(nodes), self.whole | _whole(nodes)
-        define = {n: v for n, v in self.define.items() if n in numbers - running}
+        define = {n: v for n, v in self.define.items() if n in numbers and (n not in running or _is_rounded(v))}
         natural = (self.natural & numbers) - define.keys()
         where = [*(c for c in self.where if free_letters(c) & numbers), *bounds, *map(_at_least_one, sorted(natural))]
         for seed in count():
@@ -95,6 +99,16 @@ class Scene:
             if wider == found:
                 return found
             found = wider
+
+
+def _is_rounded(node: tree.Node) -> bool:
+    """``ceil(x)``, ``max(1, floor(x))``: a whole number by its formula."""
+    match node:
+        case tree.Call(function="ceil" | "floor"):
+            return True
+        case tree.Call(function="max" | "min", arguments=parts):
+            return all(_is_rounded(p) or isinstance(p, tree.Number) for p in parts)
+    return False
 
 
 def _at_least_one(name: str) -> tree.Compare:
@@ -204,7 +218,7 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
                 if end is not None:
                     conditions.append(tree.Compare((tree.Letter(name), end[0]), (ops[end[1]],)))
         found, cases = _one_case([*_inline(paper, passage)])
-        conditions += [*found, *orders]
+        conditions += found
         home = paper.stated.get(passage.of) if passage.kind == "proof" else None
         conditions += [c for _, c in _inline(paper, home)] if home is not None else []
         define = {
@@ -228,6 +242,7 @@ def scenes(paper: Paper, draft: Draft) -> Iterator[tuple[Passage, Scene]]:
                 vectors,
                 passage,
                 natural,
+                orders,
             ),
         )
 

@@ -57,7 +57,8 @@ def _judged(
     if found is None:
         return Judged("citation", sentence.place, joint, "undecided", "the formula that is meant was not found")
     path = _path(letter, found, defined)
-    if path is None:
+    ends = [c.members[-1] for c in found.chains() if len(c.members) > 1]
+    if path is None or (not path and ends and not any(letter in tree.letters(end) for end in ends)):  # it cancels
         # a dependence that the text does not print as a definition would be missed: no proof, so no holds
         why = f"no definition that was read leads from {to_text_of(found)} to {letter}"
         return Judged("citation", sentence.place, joint, "undecided", why)
@@ -91,6 +92,7 @@ def _meant(paper: Paper, clause: Clause, place: int, subject: str) -> Sentence |
 def _definitions(paper: Paper) -> Definitions:
     """Letter -> a formula that says what it is, and the letters that stand in all formulas that say so."""
     special = {id(s) for clause in clauses(paper) if special_values(clause) for s in clause.formulas}
+    special |= {id(s) for p in paper.passages if p.kind == "remark" for s in p.formulas}  # what it says is said there
     table: dict[str, tuple[Sentence, frozenset[str]]] = {}
     for sentence in (s for s in paper.sentences if id(s) not in special):
         for one in bounds_of(sentence):

@@ -18,7 +18,7 @@ from bilevel_verify.proofreading.joints.clauses import EQUATION, Clause, clauses
 from bilevel_verify.proofreading.joints.forms import ORDERS, Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import equality_script, form_script
-from bilevel_verify.proofreading.source import PROMISED, PROMISES, Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import PROMISED, PROMISES, Paper, Passage, Sentence, values_in
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
@@ -146,9 +146,8 @@ def _running(draft: Draft, number: int) -> frozenset[str]:
     for one in draft.scopes.by_unit[number]:
         if one.of_all:
             found |= free_letters(one.left) | free_letters(one.right)
-        for part in (p for side in (one.left, one.right) for p in side.walk()):
-            if isinstance(part, tree.Index):
-                found |= {q.name for i in part.indices for q in i.walk() if isinstance(q, tree.Letter)}
+        entries = (p for side in (one.left, one.right) for p in side.walk() if isinstance(p, tree.Index))
+        found |= {q.name for p in entries for i in p.indices for q in i.walk() if isinstance(q, tree.Letter)}
     return frozenset(found)
 
 
@@ -266,8 +265,9 @@ def _met(
     if not is_sign(condition):
         said = {n for w in frame.where if not is_sign(w) for n in free_letters(w)} | (frame.named - _signed(frame.own))
     else:
+        said |= {n.partition("_")[0] for n in said}  # ``L_lam > 0`` takes the place of ``L > 0``
         said |= {name for name, sign in _sign_of(condition) if {(name, sign), (name, sign[0])} & spoken.signs}
-    missing = subject & passage.letters - said - frame.define.keys() - spoken.letters
+    missing = subject - said - {*frame.define, *values_in(passage.formulas)} - spoken.letters
     if missing and frame.complete and not settled and not INHERITS.search(NUMBERED.sub("", frame.words)):
         return "refuted", f"{passage.of} says nothing about {', '.join(sorted(missing))}", None
     return "undecided", "the letters are not fixed by numbers of each other", None

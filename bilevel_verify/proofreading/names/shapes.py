@@ -46,7 +46,7 @@ def shape_defects(paper: Paper) -> Iterator[Defect]:
     broken: dict[str, int] = defaultdict(int)
     found: list[tuple[Sentence, str, set[str]]] = []
     for sentence in paper.sentences:
-        if ONE_DIMENSION.search(sentence.before) or (sentence.unit and sentence.unit in on_line):  # vectors are numbers
+        if ONE_DIMENSION.search(sentence.before) or (sentence.unit or sentence.home) in on_line:  # vectors are numbers
             continue
         names = {n for node in sentence.nodes() for n in tree.letters(node)} - NUMBERS
         conflicts = list(_conflicts(sentence, world))
@@ -122,17 +122,17 @@ def _blocks(paper: Paper) -> dict[str, tuple[str, ...]]:
 
 
 def _on_line(paper: Paper) -> set[str]:
-    """Units in which points are numbers: a dimension is set to 1, or what is a vector elsewhere lies in the reals."""
+    """Units, and sections of plain text, in which points are numbers: a dimension is 1, a vector lies in the reals."""
     chains = [(s, c) for s in paper.sentences for c in s.chains() if c.relations]
     dimensions = {a for p in paper.parts if isinstance(p, tree.Call) and p.function == "reals" for a in p.arguments}
-    found = {s.unit for s in paper.sentences if LINE.search(s.latex)}
+    found = {s.unit or s.home for s in paper.sentences if LINE.search(s.latex)}
     for sentence, chain in chains:
         first, last = chain.members[0], chain.members[-1]
         if chain.relations[-1].word == "==" and tree.rational(last) == 1 and first in dimensions:
-            found.add(sentence.unit)
+            found.add(sentence.unit or sentence.home)
         reals = isinstance(last, tree.Call) and last.function == "reals" and not last.arguments
         if reals and chain.relations[-1].word == "in" and any(_is_line(paper.notation, n) for n in tree.letters(first)):
-            found.add(sentence.unit)
+            found.add(sentence.unit or sentence.home)
     return found
 
 

@@ -14,6 +14,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import to_text_of
+from bilevel_verify.proofreading.joints.forms import ORDERS
 from bilevel_verify.proofreading.names.occurrences import ends_of_sums, uses
 from bilevel_verify.proofreading.promises.conclusions import own_proofs
 from bilevel_verify.proofreading.promises.said import names_of, supposed_in
@@ -103,7 +104,7 @@ def _printed(paper: Paper, name: str) -> re.Pattern[str]:
 
 def _head_names(paper: Paper, node: tree.Node) -> set[str]:
     """Names of one letter, of the functions and sequences in a formula."""
-    called = {p.function for p in node.walk() if isinstance(p, tree.Call)} & paper.notation.functions
+    called = {p.function for p in node.walk() if isinstance(p, tree.Call)} & paper.notation.functions - {*ORDERS}
     entries = {p.base for p in node.walk() if isinstance(p, tree.Index)}
     return {n for n in called | entries if len(n) == 1 or n in GREEK}
 

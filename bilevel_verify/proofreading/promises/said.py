@@ -11,6 +11,7 @@ import numpy as np
 
 from bilevel_verify.audit.scalar.numeric import Array, evaluate
 from bilevel_verify.drafting.letters import plain
+from bilevel_verify.drafting.relations import comparisons
 from bilevel_verify.errors import BilevelVerifyError, LatexError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import read_latex
@@ -108,6 +109,7 @@ def said_of(draft: Draft, paper: Paper, home: Passage, proof: Passage, alone: bo
     around = [p for p in paper.passages if p.kind not in (*PROMISES, "proof") or p is home or p in cited]
     lines = {id(s) for p in around for s in _lines(p)}
     relations = [r for p in around for s in _standing(p, home) for r in relations_of(s, id(s) in lines)]
+    relations += [r for p in around for s in _standing(p, home) for r in _within(s)]
     relations += [r for s in loose for r in relations_of(s, False)]
     values: dict[str, set[tree.Node]] = {n: {v} for n, v in frame.define.items() if plain(v)}
     for relation in relations:
@@ -147,7 +149,8 @@ def _standing(passage: Passage, home: Passage) -> Iterator[Sentence]:
         value = any(
             c.equation is not None for c in sentence.chains()
         )  # "with nu = 1" is a case, "with eta <= 1/L" holds
-        if passage.kind != "text" or not value or SPECIAL.search(pieces[n]) is None:
+        special = passage.kind == "remark" or (passage.kind == "text" and SPECIAL.search(pieces[n]) is not None)
+        if not (value and special):
             yield sentence
 
 
@@ -222,6 +225,15 @@ def relations_of(sentence: Sentence, listed: bool) -> Iterator[tree.Compare]:
                 ends = right.items if isinstance(right, tree.Tuple) else right.arguments
                 if len(ends) == 2 and all(isinstance(e, tree.Number) for e in ends):
                     yield from (tree.Compare(pair, ("<=",)) for pair in ((ends[0], left), (left, ends[1])))
+
+
+def _within(sentence: Sentence) -> Iterator[tree.Compare]:
+    """``q := 1 - beta mu \\in [0, 1)``: a formula between the ends of an interval."""
+    for chain in sentence.chains():
+        for left, relation, right in chain.links():
+            if relation.word == "in" and plain(left) and not isinstance(left, tree.Letter):
+                found = (c for c in comparisons(left, "in", right) if isinstance(c, tree.Compare))
+                yield from (c for c in found if all(map(plain, c.operands)))
 
 
 def reached_in(sentence: Sentence) -> Iterator[tree.Compare]:

@@ -19,6 +19,12 @@ SAME = {"<-": "==", ":=": "=="}
 LEAST_NODES, LONG, MOST_NAMES = 6, 10, 2
 EXTREMES = ("min", "max", "argmin", "argmax")
 IMPLICIT = re.compile(r"\b(?:implicit(?:ly)?|backward|instead)\b", re.I)
+ANOTHER = re.compile(
+    r"\b(?:simple|plain|na[iï]ve|explicit|ordinary|usual|standard|classical|original)\s+"
+    r"(?:iteration|method|scheme|step|update)s?\s*\Z",
+    re.I,
+)
+"""Words before a step that is not the one of the paper."""
 Place = tuple[Sentence, tree.Node, str]
 Change = tuple[str, tree.Node, tree.Node]
 
@@ -79,7 +85,7 @@ def _judged(left: tree.Node, one: Place, other: Place) -> Iterator[Defect]:
     if len(found) != 1 or sum(1 for _ in one[1].walk()) < LEAST_NODES:
         return
     what, here, there = found[0]
-    if _solved_for(left, one) != _solved_for(left, other):
+    if _solved_for(left, one) != _solved_for(left, other) or ANOTHER.search(other[0].before):
         return
     defined = one[2] == other[2] == ":="
     said = what in ("index", "function", "member") or (what == "letter" and defined)
