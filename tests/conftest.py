@@ -6,15 +6,19 @@ import gc
 import os
 import signal
 import zlib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 from drawing import draws
 from hypothesis import is_hypothesis_test, settings
 
 LONGEST = 900
 LOOP = "fast and not slow"
+NAMED = 0.005
+"""Seconds from which ``--durations`` names a phase."""
 _approx = pytest.approx
 
 
@@ -72,28 +76,56 @@ def pytest_sessionstart() -> None:
     gc.disable()
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """What was collected lives as long as the process: looking for garbage in it is a tenth of all work.
 
     The collector is also asked less often: expressions are many small objects, and few of them stand in circles.
+    And pytest looks anew, many times for every test, for the conftests that concern its file: now they are all known.
     """
+    session.gethookproxy = cache(session.gethookproxy)  # type: ignore[method-assign]
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
     gc.enable()
 
 
-@pytest.fixture(autouse=True)
-def _every_test_ends(request):
-    if not hasattr(signal, "SIGALRM") or "thorough" in request.node.path.parts:  # Windows; runs of hours by design
-        yield
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A worker does not say that a test begins, that its quick setup or teardown went well: that costs more than most.
+
+    What ``--junitxml`` writes is all there.
+    """
+    if not hasattr(item.config, "workerinput") or item.config.getoption("xmlpath", None):
+        return None
+    hook = item.ihook
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed or report.duration >= NAMED or report.sections:
+            report.keywords = {}  # nobody reads them
+            hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+_before: list[Any] = []
+"""What listened to the alarm before the test that runs now."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Every test ends. (Hooks, no fixture: one that asks for its request is a twentieth of the work of ``-m fast``.)"""
+    if not hasattr(signal, "SIGALRM") or "/thorough/" in str(item.path):  # Windows; runs of hours by design
         return
 
-    def stop(*_):
+    def stop(*_: object) -> None:
         pytest.fail(f"still running after {LONGEST} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
+    _before.append(signal.signal(signal.SIGALRM, stop))
     signal.alarm(LONGEST)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """What waited is called off."""
+    if _before:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, _before.pop())

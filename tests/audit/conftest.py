@@ -10,10 +10,7 @@ from bilevel_verify.audit.limits import in_this_process
 
 
 @pytest.fixture(autouse=True)
-def engines_here(request: pytest.FixtureRequest) -> Iterator[None]:
-    """No process is started for the engines, except where that is what is tested."""
-    if request.path.name == "test_audit_limits.py":
-        yield
-        return
+def engines_here() -> Iterator[None]:
+    """No process is started for the engines, except where that is what is tested (``test_audit_limits``)."""
     with in_this_process():
         yield

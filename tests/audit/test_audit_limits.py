@@ -23,6 +23,11 @@ from bilevel_verify.language import parse, tree
 limits = importlib.import_module("bilevel_verify.audit.limits")  # the name of the room is a function, too
 
 
+@pytest.fixture(autouse=True)
+def engines_here() -> None:
+    """Here the engines have their own process."""
+
+
 def test_an_answer_comes_back() -> None:
     assert bounded("math:gcd", 12, 18, seconds=20) == 6
 
