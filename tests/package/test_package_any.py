@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from package_trees import Outline, outline, outline_of
+
 import bilevel_check
 import bilevel_verify as bv
 
@@ -23,24 +25,24 @@ Name = tuple[str, str]
 """A module and a name that it binds."""
 
 
-def modules_of(package: Path) -> dict[str, ast.Module]:
-    """Dotted names of the modules below a package and their trees."""
+def modules_of(package: Path) -> dict[str, Outline]:
+    """Dotted names of the modules below a package and what stands in them."""
     found = {}
     for path in sorted(p for p in package.rglob("*.py") if "__pycache__" not in p.parts):
         parts = (package.name, *path.relative_to(package).with_suffix("").parts)
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = ast.parse(path.read_text(encoding="utf8"))
+        found[name] = outline(path)
     return found
 
 
-def bindings(module: str, tree: ast.Module) -> tuple[dict[Name, Name], dict[Name, ast.expr]]:
+def bindings(module: str, tree: Outline) -> tuple[dict[Name, Name], dict[Name, ast.expr]]:
     """What a module imports, wherever it does (name here -> name there), and its aliases of types (name -> value)."""
     imports: dict[Name, Name] = {}
     aliases: dict[Name, ast.expr] = {}
-    for node in ast.walk(tree):
+    for node in tree.found:
         if isinstance(node, ast.ImportFrom):
             imports |= {(module, a.asname or a.name): (str(node.module), a.name) for a in node.names}
-    for node in tree.body:
+    for node in tree.top:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             aliases[module, node.targets[0].id] = node.value
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
@@ -51,7 +53,7 @@ def bindings(module: str, tree: ast.Module) -> tuple[dict[Name, Name], dict[Name
 class Names:
     """Which names of a package mean ``Any``."""
 
-    def __init__(self, modules: dict[str, ast.Module]) -> None:
+    def __init__(self, modules: dict[str, Outline]) -> None:
         self.imports: dict[Name, Name] = {}
         self.aliases: dict[Name, ast.expr] = {}
         for module, tree in modules.items():
@@ -83,10 +85,10 @@ class Names:
         return False
 
 
-def slots(tree: ast.Module) -> Iterator[ast.expr | None]:
+def slots(tree: Outline) -> Iterator[ast.expr | None]:
     """Annotations of the parameters and returns of all functions; None where there is none."""
-    methods = {id(f) for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for f in c.body}
-    for node in ast.walk(tree):
+    methods = {id(f) for c in tree.found if isinstance(c, ast.ClassDef) for f in c.body}
+    for node in tree.found:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             a = node.args
             plain = [*a.posonlyargs, *a.args]
@@ -97,7 +99,7 @@ def slots(tree: ast.Module) -> Iterator[ast.expr | None]:
             yield node.returns
 
 
-def count(modules: dict[str, ast.Module]) -> tuple[Counter[str], Counter[str]]:
+def count(modules: dict[str, Outline]) -> tuple[Counter[str], Counter[str]]:
     """Slots with ``Any`` and all slots, by room."""
     names = Names(modules)
     said: Counter[str] = Counter()
@@ -142,7 +144,7 @@ def test_the_counter_sees_aliases_and_depth() -> None:
             "class C:\n    def m(self, x: V) -> T: ...\n    @staticmethod\n    def s(x: V) -> int: ..."
         ),
     }
-    said, total = count({name: ast.parse(text) for name, text in texts.items()})
+    said, total = count({name: outline_of(text) for name, text in texts.items()})
     assert (said["p.use"], total["p.use"]) == (5 + 1 + 2 + 1, 8 + 3 + 2 + 2)
 
 

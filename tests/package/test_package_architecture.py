@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from package_trees import outline
 
 import bilevel_verify as bv
 
@@ -24,7 +25,7 @@ ORDER = (
 def _imports(path: Path) -> set[str]:
     """Rooms that a module imports, wherever in the file."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+    for node in outline(path).found:
         names = []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module]

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from package_trees import outline_of
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("bilevel_verify", "bilevel_check")
@@ -36,7 +37,7 @@ def sources(folder: Path) -> Iterator[tuple[Path, str]]:
 def missing(source: str) -> list[str]:
     """Imports from our packages, inside functions too, of modules or names that are not there."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in outline_of(source).found:
         if isinstance(node, ast.Import):
             wanted = [(alias.name, None) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from package_trees import outline
+
 import bilevel_check
 import bilevel_verify as bv
 
@@ -31,7 +33,7 @@ def imported(path: Path, name: str, known: dict[str, Path]) -> set[str]:
     a name that the package hands on. The packages above a module are not counted: Python runs them for every import.
     """
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+    for node in outline(path).found:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:

@@ -12,6 +12,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+from package_trees import Outline, outline, outline_of
+
 import bilevel_check
 import bilevel_verify as bv
 
@@ -47,14 +49,14 @@ def texts() -> dict[str, str]:
 
 
 @cache
-def trees() -> dict[str, ast.Module]:
-    return {name: ast.parse(text) for name, text in texts().items()}
+def trees() -> dict[str, Outline]:
+    return {name: outline(PACKAGES[0].parent / name) for name in texts()}
 
 
-def imported(tree: ast.Module, known: frozenset[str]) -> set[str]:
+def imported(tree: Outline, known: frozenset[str]) -> set[str]:
     """Modules of ours that a module names, wherever it does."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in tree.found:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -94,7 +96,7 @@ def lengths() -> dict[str, int]:
 def unexplained() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path, tree in trees().items():
-        for node in ast.walk(tree):
+        for node in tree.found:
             if not isinstance(node, ast.FunctionDef) or ast.get_docstring(node):
                 continue
             if (node.end_lineno or 0) - node.lineno + 1 > STEPS:
@@ -134,7 +136,7 @@ def test_long_functions_say_why() -> None:
 
 def test_imports_are_counted_once_and_by_module() -> None:
     text = "import p.a\nfrom p import b, x\nfrom p.c import y, z\ndef f():\n    from p.c import w\n    from q import r"
-    assert imported(ast.parse(text), frozenset({"p", "p.a", "p.b", "p.c"})) == {"p", "p.a", "p.b", "p.c"}
+    assert imported(outline_of(text), frozenset({"p", "p.a", "p.b", "p.c"})) == {"p", "p.a", "p.b", "p.c"}
 
 
 if __name__ == "__main__":

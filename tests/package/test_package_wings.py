@@ -7,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from package_trees import outline
 
 import bilevel_verify as bv
 
@@ -27,7 +28,7 @@ def arrows(folder: Path, package: str) -> dict[str, set[str]]:
     modules = wings_of(folder)
     found: dict[str, set[str]] = defaultdict(set)
     for name, path in modules.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+        for node in outline(path).found:
             if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(f"{package}."):
                 continue
             inside = str(node.module)[len(package) + 1 :]
