@@ -63,8 +63,8 @@ class Evaluation:
         return self.out(a[0] + b[0], a[1] + b[1])
 
     def multiply(self, a: Interval, b: Interval) -> Interval:
-        products = [x * y for x in a for y in b]
-        return self.out(min(products), max(products))
+        ends = [a[0] * b[0], a[1] * b[1]] if min(a[0].numerator, b[0].numerator) >= 0 else [x * y for x in a for y in b]
+        return self.out(min(ends), max(ends))
 
     def divide(self, a: Interval, b: Interval) -> Interval:
         demand(b[0] > 0 or b[1] < 0, "a division by an interval that contains 0")

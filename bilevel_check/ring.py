@@ -49,7 +49,8 @@ class Poly:
     def __init__(self, terms: Mapping[Monomial, Fraction]) -> None:
         self.terms = {m: c for m, c in terms.items() if c}
         self.key: int | None = None
-        self.size = max((c.numerator.bit_length() + c.denominator.bit_length() for c in self.terms.values()), default=0)
+        ratios = map(Fraction.as_integer_ratio, self.terms.values())
+        self.size = max([top.bit_length() + bottom.bit_length() for top, bottom in ratios], default=0)
         work.spend(1 + len(self.terms) * (1 + self.size // 500))
         demand(self.size <= BITS, f"a coefficient of more than {BITS} bits")
 
@@ -139,7 +140,7 @@ def whole_part(e: Exponent) -> int:
 
 def monomial(held: Mapping[Atom, Exponent]) -> Monomial:
     """Atoms with their exponents, those with the exponent 0 left out."""
-    return frozenset((a, e) for a, e in held.items() if e != 0)
+    return frozenset([(a, e) for a, e in held.items() if e])  # an exponent that is an element is not 0
 
 
 def power_of(a: Atom, e: Exponent) -> Poly:
@@ -160,11 +161,10 @@ def _merged(m: Monomial, n: Monomial) -> tuple[Monomial, list[Poly]]:
         return m or n, []
     found, met = dict(m), []
     for a, e in n:
-        shared = a in found
-        total = added(found.pop(a), e) if shared else e
+        total = added(found.pop(a), e) if (shared := a in found) else e
         if shared and a.kind in ("prime", "compound"):
             met.append(power_of(a, total))
-        elif total != 0:
+        elif total:
             found[a] = total
     return frozenset(found.items()), met
 

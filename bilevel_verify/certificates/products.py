@@ -13,11 +13,13 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import floor
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from bilevel_check.context import Context
 from bilevel_check.ring import ONE, Exponent, Monomial, Poly, added, number, power_of, power_of_one, reduced
+from bilevel_check.terms import work
 from bilevel_verify.certificates.draft import written
 
 if TYPE_CHECKING:
@@ -103,8 +105,21 @@ def _moved(p: Poly, a: Atom, exponent: Fraction) -> Poly:
     return total
 
 
+_LEGAL: WeakKeyDictionary[Context, dict[Any, tuple[bool, int]]] = WeakKeyDictionary()
+"""What was legal in a context, for how many signs it knew then, and the work of seeing it."""
+
+
 def legal(at: Context, m: Monomial, signed: bool) -> bool:
-    """Whether a monomial is defined, and not negative unless ``signed``."""
+    """Whether a monomial is defined, and not negative unless ``signed``; asked again, it costs the same work."""
+    seen, key, before = _LEGAL.setdefault(at, {}), (m, signed, len(at.signs), at.absurd), work.left
+    if key in seen:
+        work.spend(seen[key][1])
+    else:
+        seen[key] = _legal(at, m, signed), before - work.left
+    return seen[key][0]
+
+
+def _legal(at: Context, m: Monomial, signed: bool) -> bool:
     for a, e in m:
         if at.atom(a, ">"):
             continue
@@ -326,9 +341,8 @@ def solved(target: Poly, found: list[Column], strict: bool) -> list[tuple[Column
 
     if not found:
         return None
-    rows = {
-        m: i for i, m in enumerate(dict.fromkeys(m for p in (target, *(c.element for c in found)) for m in p.terms))
-    }
+    named = dict.fromkeys(m for p in (target, *(c.element for c in found)) for m in p.terms)
+    rows = {m: i for i, m in enumerate(named)}
     scale = max(abs(float(c)) for c in target.terms.values())
     entries = [(rows[m], j, float(c)) for j, column in enumerate(found) for m, c in column.element.terms.items()]
     at_row, at_column, values = zip(*entries)
@@ -337,8 +351,7 @@ def solved(target: Poly, found: list[Column], strict: bool) -> list[tuple[Column
     where = (np.array(at_row), np.array(at_column))
     matrix = coo_matrix((np.array(values) / size[where[1]], where), (len(rows), len(found)))
     right = np.zeros(len(rows))
-    for m, c in target.terms.items():
-        right[rows[m]] = float(c) / scale
+    right[[rows[m] for m in target.terms]] = [float(c) / scale for c in target.terms.values()]
     equations: Any = matrix.tocsr()
     cost = np.array([0.0 if c.free else 1.0 + 2 * len(c.facts) + 0.1 * len(c.element.terms) for c in found])
     bounds: list[tuple[float | None, float | None]] = [(None, None) if c.free else (0, None) for c in found]
@@ -368,12 +381,11 @@ def solved_exactly(target: Poly, chosen: list[Column]) -> list[tuple[Column, Fra
                 for j, c in other.items():
                     row[j] = row.get(j, Fraction(0)) - factor * c
         row = {j: c for j, c in row.items() if c}
-        pivots = [j for j in row if j >= 0]
-        if not pivots:
+        pivot = next((j for j in row if j >= 0), None)
+        if pivot is None:
             if row:
                 return None
             continue
-        pivot = pivots[0]
         lead = row.pop(pivot)
         row = {j: c / lead for j, c in row.items()}
         for k, (p, other) in enumerate(done):
@@ -385,6 +397,4 @@ def solved_exactly(target: Poly, chosen: list[Column]) -> list[tuple[Column, Fra
         done.append((pivot, row))
     weights = {pivot: row.get(-1, Fraction(0)) for pivot, row in done}
     found = [(chosen[j], w) for j, w in weights.items() if w]
-    if any(w < 0 and not column.free for column, w in found):
-        return None
-    return found
+    return None if any(w < 0 and not column.free for column, w in found) else found
