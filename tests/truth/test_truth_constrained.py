@@ -7,9 +7,9 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pytest
+from later import Later
 from seeds import SEED
 
 import bilevel_verify as bv
@@ -17,6 +17,7 @@ from bilevel_verify.errors import InputError, MathematicalError, ParameterError,
 from bilevel_verify.truth.constrained.constrained_truth import ConstrainedTruth
 from bilevel_verify.truth.constrained.faces import Face
 
+cp = Later("cvxpy")
 UPPER = "(y1 - 2)**2 + sin(y2 + x1) + y3*x2 + x1**2/10"
 
 
