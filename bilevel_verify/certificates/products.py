@@ -381,20 +381,20 @@ def solved_exactly(target: Poly, chosen: list[Column]) -> list[tuple[Column, Fra
                 for j, c in other.items():
                     row[j] = row.get(j, Fraction(0)) - factor * c
         row = {j: c for j, c in row.items() if c}
-        pivot = next((j for j in row if j >= 0), None)
-        if pivot is None:
+        place = next((j for j in row if j >= 0), None)
+        if place is None:
             if row:
                 return None
             continue
-        lead = row.pop(pivot)
+        lead = row.pop(place)
         row = {j: c / lead for j, c in row.items()}
         for k, (p, other) in enumerate(done):
-            factor = other.pop(pivot, None)
+            factor = other.pop(place, None)
             if factor:
                 for j, c in row.items():
                     other[j] = other.get(j, Fraction(0)) - factor * c
                 done[k] = (p, {j: c for j, c in other.items() if c})
-        done.append((pivot, row))
+        done.append((place, row))
     weights = {pivot: row.get(-1, Fraction(0)) for pivot, row in done}
     found = [(chosen[j], w) for j, w in weights.items() if w]
     return None if any(w < 0 and not column.free for column, w in found) else found
