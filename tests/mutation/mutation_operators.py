@@ -148,6 +148,7 @@ class Module:
     def __init__(self, path: str, source: str) -> None:
         self.path, self.source, self.raw = path, source, source.encode()
         self.lines = self.raw.split(b"\n")
+        self.diffs: dict[Mutant, tuple[str, str]] = {}
         self.offsets = [0]
         for line in self.lines:
             self.offsets.append(self.offsets[-1] + len(line) + 1)
@@ -209,11 +210,14 @@ class Module:
 
     def diff(self, mutant: Mutant) -> tuple[str, str]:
         """The lines touched, before and after, each as one line with single blanks (how equivalents are named)."""
+        if mutant in self.diffs:
+            return self.diffs[mutant]
         first, last = self._lines(mutant)
         begin, end = self.offsets[first], self.offsets[last + 1] - 1
         before = self.raw[begin:end].decode()
         after = (self.raw[begin : mutant.start] + mutant.text.encode() + self.raw[mutant.end : end]).decode()
-        return " ".join(before.split()), " ".join(after.split())
+        found = self.diffs[mutant] = " ".join(before.split()), " ".join(after.split())
+        return found
 
     def readers(self, line: int) -> set[int]:
         """Lines that read a name which the statement of the module at a line binds."""

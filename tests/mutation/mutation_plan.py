@@ -12,6 +12,7 @@ import tempfile
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -123,9 +124,15 @@ def equivalents_of(rooms: dict[str, dict[str, Any]]) -> dict[tuple[str, str, str
     return found
 
 
+@lru_cache(maxsize=2)
+def _module(path: str, text: str) -> Module:
+    """The module of the last plans: its mutants are asked for twice, a few a line and all."""
+    return Module(path, text)
+
+
 def plan(target: Target, equivalents: dict[tuple[str, str, str], str], dense: bool = False) -> list[Planned]:
     """The mutants of one module (``dense``: all of them, not a few a line)."""
-    source = Module(target.path, (ROOT / target.path).read_text(encoding="utf-8"))
+    source = _module(target.path, (ROOT / target.path).read_text(encoding="utf-8"))
     seen: dict[tuple[str, str], int] = {}
     planned = []
     for mutant in source.every if dense else source.mutants:
