@@ -153,26 +153,26 @@ class Evidence:
             found.traits["differentiated"] += 1
         found.traits["operator"] += after < len(items) and opens(items[after], "([")
         found.traits["prefix"] += after < len(items) and begins(items[after])
-        arguments = bracketed(items, after)
-        if arguments is not None:
-            found.arities[len(arguments)] += 1
-            single = len(arguments) == 1 and self._single(source, arguments[0]) is not None
-            found.traits["applied" if len(arguments) > 1 or single else "bracket"] += 1
-            for argument in arguments:
-                if (point := self._single(source, argument)) is not None:
-                    named = point.sub is not None and not is_running(point.sub, self.indices)
-                    name = flat(point.sub) if named and point.sub is not None else ""
-                    found.points[point.symbol, point.primes, point.star, name] += 1
-            if self._after_nabla(source, items, place):
-                for argument in arguments:
-                    if (point := self._single(source, argument)) is not None:
-                        self.trait(point, "point", at)
-            for argument in arguments:
-                if (value := self._value(source, argument)) is not None:
-                    self.trait(value, "value point", at)
+        if (arguments := bracketed(items, after)) is not None:
+            self._arguments(source, found, arguments, self._after_nabla(source, items, place), at)
         if before is None and (colon := self._colon(source, items, after)):
             found.traits["mapped"] += 1
             found.traits["to itself"] += _is_to_itself(items[colon + 1 :])
+
+    def _arguments(self, source: Source, found: Traits, arguments: list[list[Item]], nabla: bool, at: int) -> None:
+        """What stands in the bracket behind a symbol, perhaps behind a gradient."""
+        found.arities[len(arguments)] += 1
+        points = [point for argument in arguments if (point := self._single(source, argument)) is not None]
+        found.traits["applied" if len(arguments) > 1 or points else "bracket"] += 1
+        for point in points:
+            named = point.sub is not None and not is_running(point.sub, self.indices)
+            name = flat(point.sub) if named and point.sub is not None else ""
+            found.points[point.symbol, point.primes, point.star, name] += 1
+            if nabla:
+                self.trait(point, "point", at)
+        for argument in arguments:
+            if (value := self._value(source, argument)) is not None:
+                self.trait(value, "value point", at)
 
     def _colon(self, source: Source, items: Sequence[Item], place: int) -> int:
         """Where the colon of ``A: H \\to H`` or ``A, B: H \\to H`` stands behind a symbol; 0 if there is none."""

@@ -56,6 +56,7 @@ NAMED = re.compile(
 EVERY = r"\bfor (?:all|any|every|each)(?: (?:integers?|reals?|numbers?))?\s*"
 QUANTIFIED = re.compile(rf"{EVERY}\Z", re.I)
 ALSO = re.compile(rf"{EVERY}(?:{HOLE}\s*(?:,\s*and\b|,|and\b)\s*)+\Z", re.I)
+RESTRICTS = re.compile(rf"{EVERY}{HOLE}\s*(?:with|such that|for which)\s*\Z", re.I)
 OPENS = re.compile(r"\s*For\s+\Z")
 FOLLOWS = re.compile(rf"\s*,?\s*{EVERY}{HOLE}", re.I)
 
@@ -134,6 +135,11 @@ class Context:
     def quantifies(self) -> bool:
         """Whether ``for all`` stands right before it."""
         return QUANTIFIED.search(self.before) is not None
+
+    @property
+    def restricts(self) -> bool:
+        """Whether it says for which of all the sentence holds: ``for every j with a_j <= c``."""
+        return RESTRICTS.search(self.before) is not None
 
     @property
     def quantifies_also(self) -> bool:

@@ -19,7 +19,7 @@ import bilevel_verify as bv
 
 PACKAGES = (Path(bv.__file__).parent, Path(bilevel_check.__file__).parent)
 LONGEST = 400
-LINES = 157_000
+LINES = 157_300
 """Lines of both packages together."""
 WIDEST = 8
 KNOWN_TO = 12

@@ -16,10 +16,10 @@ from bilevel_verify.drafting.letters import definitions, plain, unique
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.opaque import kind_in
+from bilevel_verify.proofreading.instances.convexity import convexity_orders
 from bilevel_verify.proofreading.instances.drawing import KEPT, Instance, Unknown
 from bilevel_verify.proofreading.instances.entries import lettered
 from bilevel_verify.proofreading.instances.naturals import natural_letters
-from bilevel_verify.proofreading.joints.convexity import convexity_orders
 from bilevel_verify.proofreading.joints.parameters import frame_of
 from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.proofreading.promises.conclusions import same_entries

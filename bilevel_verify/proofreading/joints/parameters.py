@@ -144,8 +144,8 @@ def _running(draft: Draft, number: int) -> frozenset[str]:
     """Letters that a statement quantifies, or that are indices of its sequences."""
     found: set[str] = set()
     for one in draft.scopes.by_unit[number]:
-        if one.of_all:
-            found |= free_letters(one.left) | free_letters(one.right)
+        if one.of_all or one.context.restricts:
+            found |= free_letters(one.left) | (free_letters(one.right) if one.of_all else set())
         entries = (p for side in (one.left, one.right) for p in side.walk() if isinstance(p, tree.Index))
         found |= {q.name for p in entries for i in p.indices for q in i.walk() if isinstance(q, tree.Letter)}
     return frozenset(found)

@@ -63,7 +63,6 @@ OR_BEFORE, OR_AFTER = re.compile(r"\bor\s*\Z"), re.compile(r"\A\s*,?\s*or\b")
 """One of two things is said, and it is not said which."""
 WHY = re.compile(r"\A\s*,?\s*(?:because|since)\b", re.I)
 """What follows is why it holds, and more than what is said before it."""
-EACH_WITH = re.compile(r"\bfor (?:all|any|every|each)\s*\x01\s*(?:with|such that|for which)\s*\Z", re.I)
 CASES = re.compile(r"\b(?:if|when(?:ever)?|case|otherwise|unless|suppose|assume|contradiction|contrary)\b", re.I)
 
 
@@ -115,18 +114,14 @@ def _hypotheses(draft: Draft, paper: Paper, stated: Passage, letters: set[str]) 
     frame, inputs = frame_of(draft, number), _inputs(paper)
     natural = [one for one in draft.scopes.by_unit[number] if one.of_all and one.op == ">="]
     quantified = {n for one in natural for n in free_letters(one.left)}
-    limits = [s for c in clauses_of(stated) for i, s in enumerate(c.formulas) if EACH_WITH.search(c.before(i))]
-    limiting = {r for s in limits for r in relations_of(s, False)}  # ``for every j with alpha_j <= c``: no hypothesis
     for node in frame.own:
         if not isinstance(node, tree.Compare) or len(node.operators) != 1 or free_letters(node) & quantified:
-            continue
-        if node in limiting:
             continue
         if not any(map(tree.is_zero, node.operands)) and not free_letters(node) & frame.running - inputs:
             yield node
     for relation in (r for s in supposed_in(stated) for r in relations_of(s, False)):
         first, value = relation.operands
-        if not isinstance(first, tree.Letter) or relation in {*frame.own} | limiting or gaps_in(relation):
+        if not isinstance(first, tree.Letter) or relation in frame.own or gaps_in(relation):
             continue
         bounded = relation.operators != ("==",) and first.name in inputs and not isinstance(value, tree.Number)
         quoted = first.name in letters & inputs
