@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from bilevel_verify.errors import MathematicalError
+from bilevel_verify.errors import MathematicalError, UnboundError
 from bilevel_verify.language import parse, tree
 from bilevel_verify.numbers import exact, rounding
 from bilevel_verify.numbers.powers import whole_power
@@ -172,6 +172,13 @@ def test_a_letter_that_is_bound_hides_the_named_constant() -> None:
     values: Mapping[str, Any] = {"pi": F(3)}
     assert exact.Formula(values).value(parse("pi + 1")) == 4
     assert 4.1 < float(exact.Formula({}).value(parse("pi + 1")).mid()) < 4.2
+
+
+def test_a_letter_without_a_value_is_named() -> None:
+    with pytest.raises(UnboundError, match=r"\Aeta has no value\Z"):
+        exact.Formula({}).value(parse("eta + 1"))
+    with pytest.raises(MathematicalError):  # so that who asks for a value need not know of it
+        exact.Formula({}).answer(parse("x > -oo"))
 
 
 class Lazy(TreeEvaluator):
