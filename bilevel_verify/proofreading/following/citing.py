@@ -240,7 +240,7 @@ class _Step:
         """
         about = set().union(*(subjects(s) for r in self.steps for s in (r.left, r.right)))
         promised = set(self.own.formulas) - set(supposed_in(self.own)) if self.own else set()
-        out = [*promised, *self.cited[name]]
+        out = [*self._conclusions(), *promised, *self.cited[name]]
         named = {*self.clause.numbered}
         said = {(b.left, b.op, b.right) for s in self.cited[name] for b in bounds_of(s)}
         known = {k: s for k, s in self.paper.numbered.items() if s.read.formula.n < self.at and s not in out
