@@ -103,6 +103,11 @@ class Passage:
     formulas: tuple[Sentence, ...] = ()
 
     @property
+    def letters(self) -> set[str]:
+        """Letters and sequences of its formulas."""
+        return set().union(*(sentence.names() for sentence in self.formulas))
+
+    @property
     def says_of(self) -> bool:
         """Whether a proof says itself what it proves."""
         return NAMED_PROOF.match(self.name or self.words) is not None

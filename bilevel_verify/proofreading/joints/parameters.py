@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -91,15 +90,14 @@ class Spoken:
 
 def parameter_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Quoted values, and hypotheses of what proofs cite; proofs of which it is plain what they prove."""
-    stated = [p for p in paper.passages if p.kind in PROMISES and p.name]
-    count = Counter(p.name for p in stated)
-    frames = {p.name: frame_of(draft, n) for n, p in enumerate(paper.passages) if p in stated and count[p.name] == 1}
+    stated = [p for p in paper.stated.values() if p.name]
+    frames = {p.name: frame_of(draft, n) for n, p in enumerate(paper.passages) if p in stated}
     proofs = {id(p): p for p in _proofs(paper, frames)}
     for clause in clauses(paper):
         if id(clause.passage) in proofs:
             yield from _quoted(clause, frames[clause.passage.of], clause.passage.of)
     spoken = _spoken_of(draft)
-    names = {p.id: p.name for p in stated}
+    names = {p.id: p.name for p in paper.passages if p.kind in PROMISES and p.name}
     homes = {number: names[s.unit] for number, s in paper.numbered.items() if s.unit in names}
     for passage in proofs.values():
         yield from _used(passage, frames, spoken, homes)
@@ -261,6 +259,8 @@ def _met(
     if weaker is not None and frame.complete and not settled and not _letters_of_left(weaker) & spoken.compared:
         return "refuted", f"{passage.of} assumes {to_text(weaker)} only", None
     subject = {side.name for side in condition.operands if isinstance(side, tree.Letter)}
+    if any(isinstance(side, tree.Number) for side in condition.operands):  # ``K >= 1`` of no one else's letter
+        subject = {n for n in subject if "_" in n or n in passage.letters}
     said = {*frame.named} | {n for w in frame.where for n in free_letters(w)}
     if not is_sign(condition):
         said = {n for w in frame.where if not is_sign(w) for n in free_letters(w)} | (frame.named - _signed(frame.own))
