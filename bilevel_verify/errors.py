@@ -112,10 +112,10 @@ class MathematicalError(BilevelVerifyError, ArithmeticError):
 
 
 class UnboundError(MathematicalError, KeyError):
-    """A letter that a formula needs has no value."""
+    """A letter that a formula needs has no value; its name is the argument."""
 
     def __str__(self) -> str:
-        return str(self.args[0])
+        return f"{self.args[0]} has no value"
 
 
 class InfeasibleError(MathematicalError):

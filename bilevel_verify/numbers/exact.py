@@ -234,7 +234,7 @@ class Exact:
         import flint
 
         if name not in ("pi", "E"):
-            raise UnboundError(f"{name} has no value")
+            raise UnboundError(name)
         return flint.arb.pi() if name == "pi" else flint.arb.const_e()
 
     def neg(self, a: Scalar) -> Scalar:

@@ -92,10 +92,10 @@ def outcome(evaluate: Any, *arguments: Any) -> Any:
     """A value, or the kind of refusal."""
     try:
         return evaluate(*arguments)
+    except KeyError:  # an UnboundError is one
+        return KeyError
     except (MathematicalError, ExpressionError) as error:
         return type(error)
-    except KeyError:
-        return KeyError
 
 
 def agree(old: Any, new: Any) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from bilevel_verify.errors import MathematicalError, ParameterError
+from bilevel_verify.errors import MathematicalError, ParameterError, UnboundError
 from bilevel_verify.language import tree
 from bilevel_verify.numbers import exact
 from bilevel_verify.numbers.exact import Formula, Scalar
@@ -150,13 +150,13 @@ class _Resolver:
         labels = dict.fromkeys([part for letter in used for part in letter.readings] + ([label] if label else []))
         try:
             scalar = self.evaluate(definition)
-        except MathematicalError as error:
-            self.missing[name] = f"{definition.expression.text}: {error}"
-            return
-        except KeyError as error:
+        except UnboundError as error:
             if error.args != ("oo",):  # every other letter has been looked for
                 raise
             self.missing[name] = f"{definition.expression.text}: oo is no number"
+            return
+        except MathematicalError as error:
+            self.missing[name] = f"{definition.expression.text}: {error}"
             return
         self.put(
             name,

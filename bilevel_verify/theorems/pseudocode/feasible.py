@@ -299,11 +299,11 @@ class _Walk:
         if all(isinstance(p, tree.Letter) for p in parts):
             try:
                 return Formula({**numbers, **(bound or {})}).value(node)
+            except (KeyError, ValueError, OverflowError):
+                pass
             except MathematicalError:
                 if len(numbers) == len(parts) and not calls_own(node):
                     return UNDEFINED
-            except (KeyError, ValueError, OverflowError):
-                pass
         shown = tuple((p, v if isinstance(v, Opaque) else str(v)) for p, v in parts.items())
         found = self.atomic((node, shown, tuple(sorted((bound or {}).items()))), parts.values())
         self.least.setdefault(found.number, least(node, numbers))
