@@ -6,7 +6,6 @@ import gc
 import os
 import signal
 import zlib
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -76,13 +75,11 @@ def pytest_sessionstart() -> None:
     gc.disable()
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+def pytest_collection_finish() -> None:
     """What was collected lives as long as the process: looking for garbage in it is a tenth of all work.
 
     The collector is also asked less often: expressions are many small objects, and few of them stand in circles.
-    And pytest looks anew, many times for every test, for the conftests that concern its file: now they are all known.
     """
-    session.gethookproxy = cache(session.gethookproxy)  # type: ignore[method-assign]
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)

@@ -15,6 +15,7 @@ from bilevel_verify.drafting.written import written
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement, read_latex
+from bilevel_verify.latex.statements import open_ends
 from bilevel_verify.theorems.rewrite import infinite
 
 Role = Literal["claim", "given", "cited", "definition", "for all"]
@@ -276,8 +277,7 @@ def comparisons(one: tree.Node, op: str, other: tree.Node) -> Iterator[tree.Node
         and len(other.arguments) == 2
     ):
         low, high = other.arguments
-        words = other.function.removeprefix("interval_").split("_")
-        left_open, right_open = words[0] == "open", words[-1] == "open"
+        left_open, right_open = open_ends(other.function)
         if not infinite(low):
             yield tree.Compare((one, low), (">" if left_open else ">=",))
         if not infinite(high):

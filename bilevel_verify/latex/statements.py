@@ -13,6 +13,12 @@ EQUATES = frozenset({"==", ":=", "<-"})
 ORDERED = frozenset({"<", "<=", ">", ">="})
 
 
+def open_ends(interval: str) -> tuple[bool, bool]:
+    """Whether an interval, ``interval_closed_open``, is without its first end and without its last one."""
+    words = interval.removeprefix("interval_").split("_")
+    return words[0] == "open", words[-1] == "open"
+
+
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A relation between two members; ``label`` stands over it, ``column`` is the 1-based offset in the source."""

@@ -9,6 +9,7 @@ from bilevel_verify.errors import InputError, LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement, read_latex
 from bilevel_verify.latex.source.symbols import COMPARABLE
+from bilevel_verify.latex.statements import open_ends
 from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.formulas import Formula, Print, Said
 from bilevel_verify.theorems.rewrite import rebuild, substitute
@@ -161,8 +162,7 @@ def _ends(one: Relation) -> list[Relation]:
     right = one.right
     if one.op != "in" or not isinstance(right, tree.Call) or not right.function.startswith("interval_"):
         return []
-    words = right.function.removeprefix("interval_").split("_")
-    low, high = ("<=" if word == "closed" else "<" for word in (words[0], words[-1]))
+    low, high = ("<" if is_open else "<=" for is_open in open_ends(right.function))
     return [Relation(right.arguments[0], low, one.left), Relation(one.left, high, right.arguments[1])]
 
 

@@ -9,6 +9,7 @@ from bilevel_verify.proofreading.source import HOLE, Paper
 
 STRONG = re.compile(r"\s*-?\s*strong(?:ly)?[- ](?:convex|concave|monoton)\w*", re.I)
 SMOOTH = re.compile(r"\s*-?\s*(?:smooth|Lipschitz)", re.I)
+HESSIAN = re.compile(r"\\nabla(?:_\{?\w+\}?)?\^")
 GRADIENT = re.compile(r"\bgradients?\b", re.I)
 MOST = 6
 """More pairs of such constants are those of several functions."""
@@ -27,7 +28,7 @@ def convexity_orders(paper: Paper) -> tuple[tree.Compare, ...]:
             if len(nodes) != 1 or not isinstance(nodes[0], tree.Letter):
                 continue
             before = passage.formulas[place - 1].latex if place else ""
-            of_gradient = "\\nabla" in before and "\\nabla^" not in before
+            of_gradient = "\\nabla" in before and HESSIAN.search(before) is None
             if STRONG.match(after):
                 strong[nodes[0].name] = None
             elif SMOOTH.match(after) and (of_gradient or "mooth" in after[:10] or GRADIENT.search(after[:40])):

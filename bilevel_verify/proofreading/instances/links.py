@@ -141,6 +141,7 @@ class _Draws:
     """Instances of a step under one choice of equations, drawn as they are asked for."""
 
     def __init__(self, scene: Scene, step: Step, rules: Rules, place: int) -> None:
+        self.scene, self.step, self.rules, self.place = scene, step, rules, place
         self.source = scene.draws((step[0], step[2]), rules, place)
         self.made: list[Instance] = []
 
@@ -148,6 +149,11 @@ class _Draws:
         """The first of them; fewer where no more are found."""
         self.made += islice(self.source, max(number - len(self.made), 0))
         return self.made[:number]
+
+    def under(self, *conditions: tree.Compare) -> _Draws:
+        """Instances that meet some conditions more."""
+        scene = replace(self.scene, where=(*self.scene.where, *conditions))
+        return _Draws(scene, self.step, self.rules, self.place)
 
 
 def _judged(
@@ -158,8 +164,7 @@ def _judged(
     rules: list[tuple[tree.Index, tree.Node]],
     others: Supposed | None = None,
 ) -> Iterator[Judged]:
-    tried: list[tuple[Step, _Draws, bool]] = []
-    failed: list[tuple[Step, Rules]] = []
+    failed: list[tuple[_Draws, bool]] = []
     for one in dict.fromkeys([step, *_put_in(paper, scene, sentence, step)]):
         mine = about(paper, (one[0], one[2]), rules)
         names = tuple(rule for rule in mine if not runs(rule))
@@ -170,37 +175,34 @@ def _judged(
                 joint = f"{to_text(step[0])} {step[1]} {to_text(step[2])}"[:120]
                 yield Judged("total", sentence.place, joint, "holds", f"on {FIRST} instances")
                 return
-            failed += [(one, dict(chosen))] if verdict == FAILS else []
-            settled = verdict == FAILS and _settled(one, draws.first(3))
-            if settled or (verdict == FAILS and step[1] in EQUAL):
-                tried.append((one, draws, settled))
-    if failed and scene.orders and step[1] not in EQUAL:
-        ordered = replace(scene, where=(*scene.where, *scene.orders))
-        made = (_Draws(ordered, one, rules, sentence.read.formula.n) for one, rules in failed)
-        if any(_verdict(one, draws.first(FIRST)) == HOLDS for (one, _), draws in zip(failed, made, strict=True)):
-            return
-    for one, draws, settled in tried:
-        found = _mended(one, draws, settled, partial(_equated, paper, rules))
-        if found is not None:
-            yield _reported(sentence, one, found, draws.made)
-            return
-    if failed and (needed := _needed(scene, failed, others or [], sentence.read.formula.n)) is not None:
+            if verdict == FAILS:
+                failed.append((draws, _settled(one, draws.first(3))))
+    ordered = [draws.under(*scene.orders) for draws, _ in failed] if scene.orders and step[1] not in EQUAL else []
+    if any(_verdict(draws.step, draws.first(FIRST)) == HOLDS for draws in ordered):
+        return
+    for draws, settled in failed:
+        if settled or step[1] in EQUAL:
+            found = _mended(draws, settled, partial(_equated, paper, rules))
+            if found is not None:
+                yield _reported(sentence, draws.step, found, draws.made)
+                return
+    if failed and (needed := _needed(scene, [draws for draws, _ in failed], others or [])) is not None:
         yield _lacking(sentence, scene.passage, step, *needed)
 
 
-def _needed(
-    scene: Scene, failed: list[tuple[Step, Rules]], others: Supposed, place: int
-) -> tuple[str, tree.Compare] | None:
+def _needed(scene: Scene, failed: list[_Draws], others: Supposed) -> tuple[str, tree.Compare] | None:
     """The hypothesis of another statement with which a step holds on all instances."""
-    letters = free_letters(failed[0][0][0]) | free_letters(failed[0][0][2])
+    sides = (failed[0].step[0], failed[0].step[2])
+    letters, known = free_letters(sides[0]) | free_letters(sides[1]), scene.numbers(sides)
     for name, one in others:
         mine = free_letters(one) - NUMBERS
-        if one in scene.where or not mine & letters or not mine <= scene.numbers((failed[0][0][0], failed[0][0][2])):
+        if one in scene.where or not mine & letters or not mine <= known:
             continue
-        with_it = replace(scene, where=(*scene.where, one))
-        for step, rules in failed:
-            draws = _Draws(with_it, step, rules, place)
-            if _verdict(step, draws.first(FIRST)) == HOLDS and _holds(step, draws.first(DRAWS), {}, DRAWS):
+        for draws in failed:
+            with_it = draws.under(one)
+            if _verdict(draws.step, with_it.first(FIRST)) == HOLDS and _holds(
+                draws.step, with_it.first(DRAWS), {}, DRAWS
+            ):
                 return name, one
     return None
 
@@ -289,10 +291,10 @@ def _settled(step: Step, drawn: list[Instance]) -> bool:
     return True
 
 
-def _mended(step: Step, draws: _Draws, settled: bool, equated: Callable[[tree.Index], Rules]) -> Edit | None:
+def _mended(draws: _Draws, settled: bool, equated: Callable[[tree.Index], Rules]) -> Edit | None:
     """The first edit with which a step holds on all instances; in a bound that is not ``settled`` one of an index."""
-    left, op, right = step
-    order = sorted(draws.first(FIRST), key=lambda one: _on(one, step) != FAILS)
+    left, op, right = draws.step
+    order = sorted(draws.first(FIRST), key=lambda one: _on(one, draws.step) != FAILS)
     letters = tuple(sorted({p.name for s in (left, right) for p in s.walk() if isinstance(p, tree.Letter)}))
     bases = tuple(sorted({p.base for s in (left, right) for p in s.walk() if isinstance(p, tree.Index)}))
     for side, first in ((right, False), (left, True)):

@@ -45,6 +45,7 @@ def narrow_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Relations between numbers inside the words of proofs."""
     homes = proved_in(paper)
     found = {id(passage): scene for passage, scene in scenes(paper, draft)}
+    said, unread = list(_said(paper, found)), list(_unread(paper))
     for clause in clauses(paper):
         home = homes.get(id(clause.passage))
         if home is None or id(home) not in found:
@@ -55,10 +56,10 @@ def narrow_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
                     for left, relation, right in chain.links():
                         about = free_letters(left) | free_letters(right)
                         tied = any(about == free_letters(c) and not is_sign(c) for c in found[id(home)].where)
-                        kept = relation.word in (*UPPER, *LOWER, *EQUAL) and not _unread(paper, about)
+                        kept = relation.word in (*UPPER, *LOWER, *EQUAL) and not _has_all(paper, unread, about)
                         if kept and _between_numbers(left, right, tied):
                             link = (left, relation.word, right)
-                            scene = _with_text(paper, found, found[id(home)], about)
+                            scene = _with_text(found[id(home)], said, about)
                             yield from _judged(scene, home, sentence, link, list(_others(paper, found, home)))
             elif sentence.read.formula.kind == "display" and id(clause.passage) in found:
                 yield from _display(_real(found[id(clause.passage)]), found[id(home)], home, sentence)
@@ -75,21 +76,32 @@ def _between_numbers(left: tree.Node, right: tree.Node, tied: bool) -> bool:
     return bool(sides) and (tied or not any(isinstance(side, tree.Letter) for side in (left, right)))
 
 
-def _unread(paper: Paper, letters: set[str]) -> bool:
-    """Whether a formula of the text that was not read has all of some letters: it may bound them."""
-    names = [entry.display for n in letters if (entry := paper.notation.by_name.get((n, "letter"))) is not None]
+def _unread(paper: Paper) -> Iterator[str]:
+    """The formulas of the text between the statements that were not read."""
     text = {id(s) for p in paper.passages if p.kind not in (*PROMISES, "proof") for s in p.formulas}
-    return any(id(s) in text and all(name in s.latex for name in names) for s in paper.unread)
+    yield from (s.latex for s in paper.unread if id(s) in text)
 
 
-def _with_text(paper: Paper, found: dict[int, Scene], scene: Scene, letters: set[str]) -> Scene:
-    """A scene with what the text between the statements says of some letters: it may be said once, for all."""
-    texts = [found[id(p)] for p in paper.passages if p.kind not in (*PROMISES, "proof") and id(p) in found]
-    shown = (s for p in paper.passages if p.kind == "text" for s in p.formulas if s.read.formula.kind == "display")
-    bounds = [r for s in shown for r in relations_of(s, False) if r.operators != ("==",)]  # with 0 < eta <= 1/L behind
+def _has_all(paper: Paper, unread: list[str], letters: set[str]) -> bool:
+    """Whether a formula that was not read has all of some letters: it may bound them."""
+    names = [entry.display for n in letters if (entry := paper.notation.by_name.get((n, "letter"))) is not None]
+    return any(all(name in latex for name in names) for latex in unread)
+
+
+def _said(paper: Paper, found: dict[int, Scene]) -> Iterator[tree.Compare]:
+    """What the text between the statements says: it may be said once, for all, and behind a display."""
+    for passage in (p for p in paper.passages if p.kind not in (*PROMISES, "proof")):
+        if id(passage) in found:
+            yield from found[id(passage)].where
+    for passage in (p for p in paper.passages if p.kind == "text"):
+        for sentence in (s for s in passage.formulas if s.read.formula.kind == "display"):
+            yield from (r for r in relations_of(sentence, False) if r.operators != ("==",))
+
+
+def _with_text(scene: Scene, said: list[tree.Compare], letters: set[str]) -> Scene:
+    """A scene with what the text says of some letters and of those that they are made of."""
     letters = letters.union(*(free_letters(scene.define[n]) for n in letters & scene.define.keys()))
-    every = [*(c for text in texts for c in text.where), *bounds]
-    more = [c for c in every if c not in scene.where and free_letters(c) & letters]
+    more = [c for c in said if c not in scene.where and free_letters(c) & letters]
     return replace(scene, where=(*scene.where, *dict.fromkeys(more)))
 
 

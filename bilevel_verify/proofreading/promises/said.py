@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from bilevel_verify.errors import BilevelVerifyError, LatexError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import read_latex
 from bilevel_verify.latex.statements import EQUATES, ORDERED
+from bilevel_verify.manuscript.relations import combined
 from bilevel_verify.proofreading.joints.clauses import HOLE, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import ORDERS
 from bilevel_verify.proofreading.joints.parameters import Frame, frame_of, leans_on, numbers_used
@@ -239,16 +241,13 @@ def _within(sentence: Sentence) -> Iterator[tree.Compare]:
 def reached_in(sentence: Sentence) -> Iterator[tree.Compare]:
     """What a chain says of two members between numbers that are no neighbours: ``a <= |v| <= b``."""
     for chain in sentence.chains():
-        first: tuple[int, tree.Node] | None = None
-        words = [r.word for r in chain.relations]
-        for place, member in enumerate(chain.members):
-            side = lettered(member)
-            if not plain(side) or tree.functions(side) & {*ORDERS}:
-                continue
-            between = set(words[first[0] : place]) - {"=="} if first is not None else set[str]()
-            if first is not None and place > first[0] + 1 and len(between) == 1 and between <= {*ORDERED}:
-                yield tree.Compare((first[1], side), (between.pop(),))
-            first = place, side
+        words = [r.word for r in chain.relations][chain.continues :]
+        sides = [(n, side) for n, side in enumerate(map(lettered, chain.members))
+                 if plain(side) and not tree.functions(side) & {*ORDERS}]  # fmt: skip
+        for (first, one), (last, other) in pairwise(sides):
+            whole = combined(words[first:last])
+            if last > first + 1 and whole in ORDERED:
+                yield tree.Compare((one, other), (whole,))
 
 
 def _defines(relation: tree.Node, define: Mapping[str, tree.Node]) -> bool:

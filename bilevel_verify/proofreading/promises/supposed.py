@@ -185,7 +185,7 @@ def _amounts(paper: Paper, clause: Clause, place: int) -> Iterator[tree.Compare]
 
 
 def _of_proof(paper: Paper, said: Said, home: Passage, parts: list[Clause]) -> Iterator[Judged]:
-    open_case, tests, assigned = False, _tests(paper) | _lines(paper), _assigned(paper)
+    open_case, tests, assigned = False, _tests(paper) | _set_equal(paper), _assigned(paper)
     for clause in parts:
         open_case = open_case or CASES.search(clause.words) is not None
         for place, sentence in enumerate(clause.formulas):
@@ -216,7 +216,7 @@ def _tests(paper: Paper) -> set[frozenset[tree.Node]]:
     return {frozenset(r.operands) for s in lines for r in relations_of(s, False) if r.operators != ("==",)}
 
 
-def _lines(paper: Paper) -> set[frozenset[tree.Node]]:
+def _set_equal(paper: Paper) -> set[frozenset[tree.Node]]:
     """Both sides of what the lines of algorithms set equal."""
     lines = (s for p in paper.passages if p.kind == "algorithm" for s in p.formulas)
     return {frozenset(c.equation) for s in lines for c in s.chains() if c.equation is not None}
